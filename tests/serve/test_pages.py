@@ -88,7 +88,8 @@ def test_without_a_token_the_form_asks_for_one_and_leads_back(served: Running) -
     told = {"token": secret, "then": "/pages/decisions?model=loans"}
     answer = served.client.post("/login", data=told, headers=HERE, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, told["then"])
-    assert "HttpOnly" in answer.headers["set-cookie"] and "SameSite=strict" in answer.headers["set-cookie"]
+    assert "HttpOnly" in answer.headers["set-cookie"]
+    assert "SameSite=strict" in answer.headers["set-cookie"]
     assert served.client.get(told["then"]).status_code == 200
     assert served.client.post("/pages/sample", headers=HERE).status_code == 403  # this token may read alone
     served.client.post("/logout", headers=HERE)
@@ -142,7 +143,8 @@ def test_a_row_is_decided_and_recorded_and_a_wrong_cell_is_marked(page: Running)
     """A number field that is left empty is a missing value, as in a file."""
     path = "/pages/models/loans/champion/score"
     answer = sent(page, path, c0="1500", c1="25", c2="0")
-    assert "Decision: yes" in answer.text and "amount is 1500, which is above 1000" in answer.text
+    assert "Decision: yes" in answer.text
+    assert "amount is 1500, which is above 1000" in answer.text
     assert "The smallest change that turns it to" in answer.text
     [kept] = page.client.get("/decisions").json()["decisions"]
     assert (kept["row"], kept["label"], kept["by"]) == (ROW, "yes", "anna")
@@ -185,16 +187,18 @@ def escaped(text: str) -> str:
 
 def test_a_refused_form_keeps_what_was_written_and_marks_the_field(page: Running) -> None:
     model = sent(page, "/pages/models", name="a b", text="rulekit rules 1")
-    assert model.status_code == 422 and ">rulekit rules 1</textarea>" in model.text
+    assert model.status_code == 422
+    assert ">rulekit rules 1</textarea>" in model.text
     assert re.search(r'id="text" name="text" aria-invalid="true"', model.text)
     name = sent(page, "/pages/models", name="a b", text=OTHER)
-    assert name.status_code == 422 and re.search(
-        r'id="name" name="name" aria-invalid="true"[^>]* value="a b"', name.text
-    )
+    assert name.status_code == 422
+    assert re.search(r'id="name" name="name" aria-invalid="true"[^>]* value="a b"', name.text)
     trained = sent(page, "/pages/jobs", model="x", target="y", learner="rules", holdout="much")
-    assert trained.status_code == 422 and re.search(r'id="holdout" name="holdout" aria-invalid="true"', trained.text)
+    assert trained.status_code == 422
+    assert re.search(r'id="holdout" name="holdout" aria-invalid="true"', trained.text)
     promoted = sent(page, f"/pages/models/loans/{second(page)}/champion", reason=" ", expect="")
-    assert promoted.status_code == 422 and re.search(r'id="reason" name="reason" aria-invalid="true"', promoted.text)
+    assert promoted.status_code == 422
+    assert re.search(r'id="reason" name="reason" aria-invalid="true"', promoted.text)
 
 
 def test_promotion_tells_its_gates_and_an_exception_needs_a_second_person(page: Running) -> None:
@@ -209,7 +213,9 @@ def test_promotion_tells_its_gates_and_an_exception_needs_a_second_person(page: 
     done = sent(page, path, reason="the rate changed", expect=expect, exception="yes", second=berta)
     assert done.headers["location"] == "/pages/models/loans"
     told = page.client.get("/pages/models/loans").text
-    assert "An exception" in told and "the rate changed" in told and "The chain of all events is whole" in told
+    assert "An exception" in told
+    assert "the rate changed" in told
+    assert "The chain of all events is whole" in told
 
 
 def test_the_sample_leads_to_a_champion(page: Running) -> None:
@@ -231,7 +237,8 @@ def ended(page: Running, job: str) -> str:
         assert answer.status_code == 200
         if "<progress" not in answer.text:
             return str(answer.text)
-        assert 'http-equiv="refresh"' in answer.text and 'hx-trigger="every' in answer.text
+        assert 'http-equiv="refresh"' in answer.text
+        assert 'hx-trigger="every' in answer.text
         time.sleep(0.1)
     raise AssertionError("the job does not end")
 
@@ -251,9 +258,11 @@ def test_decisions_come_in_pages_and_by_filter(page: Running) -> None:
     page.score(rows)
     first = page.client.get("/pages/decisions?model=loans&differs=").text
     following = re.search(r'href="(\?[^"]*cursor=\d+)"', first)
-    assert first.count("/pages/decision?id=") == 50 and following is not None
+    assert first.count("/pages/decision?id=") == 50
+    assert following is not None
     rest = page.client.get("/pages/decisions" + following[1].replace("&amp;", "&")).text
-    assert rest.count("/pages/decision?id=") == 10 and "cursor=" not in rest
+    assert rest.count("/pages/decision?id=") == 10
+    assert "cursor=" not in rest
     assert page.client.get("/pages/decisions?label=yes").text.count("/pages/decision?id=") == 30
     assert page.client.get(f"/pages/decisions?cursor={10**30}").status_code == 200
 
@@ -268,7 +277,8 @@ def test_browsers_are_told_to_run_no_other_script(page: Running) -> None:
     answer = page.client.get("/pages/jobs")
     assert answer.headers["content-security-policy"].startswith("default-src 'self';")
     config = re.search(r"name=\"htmx-config\" content='([^']*)'", answer.text)
-    assert config and json.loads(config[1]) == {"includeIndicatorStyles": False, "allowEval": False}
+    assert config
+    assert json.loads(config[1]) == {"includeIndicatorStyles": False, "allowEval": False}
     assert page.client.get("/static/htmx.min.js").headers["content-type"].startswith("text/javascript")
     assert page.client.get("/static/..%2f..%2fapp.py").status_code == 404
     assert COOKIE not in answer.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -64,14 +65,11 @@ def promote(
     if "exception" in given:
         said = {"exception": True, "second": _second(service, caller, given)}
     elif not all(gate.held for gate in found):
-        if not asked.upload and gates.FIGURES in asked.gates:
+        if not asked.upload and asked.compares:
             fix = "send the rows to /uploads, and give upload and target"
             raise Refusal(422, f"a new {CHAMPION} is measured on rows with labels", "upload", fix)
-        request = {"promotion": {key: getattr(asked, key) for key in Promotion.__dataclass_fields__}}
-        return 202, added(service, "promote", {"model": name, **request}, caller.name)
-    event = gates.move(service.registry, asked, caller.name, found, **said)
-    told = [gate.as_dict() for gate in found]
-    return 200, {"alias": alias, "digest": digest, "event": event, "gates": told, **said}
+        return 202, added(service, "promote", {"model": name, "promotion": asdict(asked)}, caller.name)
+    return 200, gates.move(service.registry, asked, caller.name, found, **said)
 
 
 def promotion_of(service: Service, name: str, digest: str, reason: str, given: Mapping[str, Any]) -> Promotion:

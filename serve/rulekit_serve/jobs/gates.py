@@ -28,6 +28,7 @@ from rulekit_serve.store.database import Database
 from rulekit_serve.store.tables import proofs
 
 VERIFY, CHECK, COMPARE, FIGURES = "verify", "check", "compare", "figures"
+_EVERY = "the combinations of cells"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,91 +47,79 @@ class Promotion:
     rollback: bool = False
 
     @property
-    def gates(self) -> tuple[str, ...]:
-        """The gates that it must pass."""
-        alone = self.rollback or not self.before
-        return (VERIFY, CHECK) if alone else (VERIFY, CHECK, COMPARE, FIGURES)
+    def compares(self) -> bool:
+        """Whether it is judged beside the champion."""
+        return bool(self.before) and not self.rollback
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate: whether it holds (None: not known yet), in a line, and the time and the JSON of its report."""
+    """One gate: whether it holds (None: not known yet), in a line, and the time of its report."""
 
     name: str
-    held: bool | None
-    said: str
+    held: bool | None = None
+    said: str = "not run"
     time: float = 0.0
-    report: Mapping[str, Any] | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """What the history keeps; the report stays with the proofs."""
-        return {key: value for key, value in asdict(replace(self, report=None)).items() if key != "report"}
 
 
 # Reports that are kept ------------------------------------------------------------------------------------------------
 
 
-def _keep(database: Database, digest: str, gate: str, beside: str, held: bool, body: Mapping[str, Any]) -> None:
+def _keep(job: Job, digest: str, gate: str, held: bool, body: Mapping[str, Any], beside: str = "") -> dict[str, Any]:
+    """Keep a report in the place of an older one; its JSON values."""
     key = (proofs.c.digest == digest) & (proofs.c.gate == gate) & (proofs.c.beside == beside)
     values = {"digest": digest, "gate": gate, "beside": beside, "time": time.time(), "held": held}
-    with database.write() as connection:
-        database.alone(connection)
+    with job.database.write() as connection:
+        job.database.alone(connection)
         connection.execute(delete(proofs).where(key))
         connection.execute(insert(proofs).values(**values, body=json.dumps(body, default=str)))
+    return {"held": held, **body}
 
 
-def _kept(
-    connection: Connection, digest: str, gate: str, beside: str = ""
-) -> tuple[float, bool, dict[str, Any]] | None:
+def _kept(connection: Connection, digest: str, gate: str, beside: str = "") -> dict[str, Any] | None:
     key = (proofs.c.digest == digest) & (proofs.c.gate == gate) & (proofs.c.beside == beside)
     row = connection.execute(select(proofs.c.time, proofs.c.held, proofs.c.body).where(key)).first()
-    return None if row is None else (row[0], row[1], json.loads(row[2]))
-
-
-def _beside(other: str, upload: str) -> str:
-    return f"{other} {upload}".strip()
+    return None if row is None else {**json.loads(row.body), "time": row.time, "held": row.held}
 
 
 def _measured_on(upload: str, target: str) -> str:
     return f"{upload} {hashlib.sha256(target.encode()).hexdigest()[:VERSION]}"
 
 
-def known(database: Database, settings: Settings, asked: Promotion) -> list[Gate]:
-    """What the kept reports say of each gate."""
-    with database.read() as connection:
-        judge = {VERIFY: _simple, CHECK: _simple, COMPARE: _flips, FIGURES: _worse}
-        return [judge[name](connection, settings, asked, name) for name in asked.gates]
-
-
-def _simple(connection: Connection, _: Settings, asked: Promotion, name: str) -> Gate:
-    kept = _kept(connection, asked.digest, name)
-    return Gate(name, None, "not run") if kept is None else Gate(name, kept[1], kept[2]["said"], kept[0], kept[2])
-
-
-def _flips(connection: Connection, settings: Settings, asked: Promotion, name: str) -> Gate:
-    pair = (asked.digest, asked.before)
-    for digest, other in (pair, pair[::-1]):  # as many rows flip one way as the other
-        if (kept := _kept(connection, digest, COMPARE, _beside(other, asked.upload))) is not None:
-            held, said = _within(settings, kept[2]["share"], kept[2]["on"])
-            return Gate(name, held, said, kept[0], kept[2])
-    return Gate(name, None, "not run")
-
-
 def _within(settings: Settings, share: float | None, rows: str) -> tuple[bool, str]:
     if share is None:
-        return False, f"how many {rows} flip is not known; give an upload"
+        return False, f"which share of {rows} flips is not known; give an upload"
     return share <= settings.flips, f"{share:.2%} of {rows} flip, and {settings.flips:.2%} may"
 
 
-def _worse(connection: Connection, settings: Settings, asked: Promotion, name: str) -> Gate:
+def known(database: Database, settings: Settings, asked: Promotion) -> list[Gate]:
+    """What the kept reports say of each gate that a version must pass."""
+    found = []
+    with database.read() as connection:
+        for name in (VERIFY, CHECK):
+            kept = _kept(connection, asked.digest, name)
+            found.append(Gate(name, kept["held"], kept["said"], kept["time"]) if kept else Gate(name))
+        if asked.compares:
+            found += [_flips(connection, settings, asked), _worse(connection, settings, asked)]
+    return found
+
+
+def _flips(connection: Connection, settings: Settings, asked: Promotion) -> Gate:
+    pair = (asked.digest, asked.before)
+    for digest, other in (pair, pair[::-1]):  # as many rows flip one way as the other
+        if kept := _kept(connection, digest, COMPARE, f"{other} {asked.upload}"):
+            return Gate(COMPARE, *_within(settings, kept["share"], kept["on"]), kept["time"])
+    return Gate(COMPARE)
+
+
+def _worse(connection: Connection, settings: Settings, asked: Promotion) -> Gate:
     beside = _measured_on(asked.upload, asked.target)
     new, old = (_kept(connection, digest, FIGURES, beside) for digest in (asked.digest, asked.before))
     if new is None or old is None:
-        return Gate(name, None, "not run")
-    here, there = (each[2]["balanced_accuracy"] for each in (new, old))
+        return Gate(FIGURES)
+    here, there = new["balanced_accuracy"], old["balanced_accuracy"]
     said = f"balanced accuracy {here:.2%}, of the champion {there:.2%}; {settings.worse:g} points less may be"
-    held = 100.0 * (there - here) <= settings.worse + 1e-9
-    return Gate(name, held, said, max(new[0], old[0]), {"of_the_version": new[2], "of_the_champion": old[2]})
+    return Gate(FIGURES, 100.0 * (there - here) <= settings.worse + 1e-9, said, max(new["time"], old["time"]))
 
 
 # Making them ----------------------------------------------------------------------------------------------------------
@@ -147,57 +136,49 @@ def run(job: Job, asked: Promotion) -> list[Gate]:
     faults: dict[str, str] = {}
     for gate in known(job.database, job.settings, asked):
         job.stage(gate.name, 0.0)
-        if not gate.held:
-            try:
+        try:
+            if not gate.held:
                 todo[gate.name]()
-            except RulekitError as error:
-                faults[gate.name] = error.what
+        except RulekitError as error:
+            faults[gate.name] = error.what
     found = known(job.database, job.settings, asked)
     return [replace(gate, held=False, said=faults[gate.name]) if gate.name in faults else gate for gate in found]
 
 
-def _proof(job: Job, digest: str, gate: str, held: bool, said: str, report: Mapping[str, Any]) -> Gate:
-    body = {"said": said, **report}
-    _keep(job.database, digest, gate, "", held, body)
-    return Gate(gate, held, said, time.time(), body)
-
-
-def verified(job: Job, digest: str) -> Gate:
+def verified(job: Job, digest: str) -> dict[str, Any]:
     """Whether the ONNX of a version is proved to decide as its rules."""
     model, output = job.model(digest), job.folder / "model.onnx"
     try:
         models.export(model, output, "onnx", {})
         found = models.verify(model, output, deadline=job.deadline())
     except RulekitError as error:  # such as texts, which ONNX cannot express
-        return _proof(job, digest, VERIFY, False, error.what, {})
-    held = found.meets("proof")
-    said = found.conclusion if found.ok else f"{found.failure.lower()}: {str(found).partition(chr(10))[0]}"
-    return _proof(job, digest, VERIFY, held, said, json.loads(found.to_json()))
+        return _keep(job, digest, VERIFY, False, {"said": error.what})
+    said = found.conclusion if found.ok else f"{found.failure.lower()}: {str(found).splitlines()[0]}"
+    return _keep(job, digest, VERIFY, found.meets("proof"), {"said": said, **json.loads(found.to_json())})
 
 
-def checked(job: Job, digest: str) -> Gate:
+def checked(job: Job, digest: str) -> dict[str, Any]:
     """Whether no promise of a version is broken."""
     found = models.check(job.model(digest), job.deadline())
-    broken = [verdict.as_dict() for verdict in found.verdicts if verdict.outcome == "fails"]
-    said = f"{len(broken)} promises are broken" if broken else f"no promise is broken, of {len(found.verdicts)}"
-    return _proof(job, digest, CHECK, found.ok, said, found.as_dict())
+    broken = sum(verdict.outcome == "fails" for verdict in found.verdicts)
+    said = f"{broken} of {len(found.verdicts)} promises are broken" if broken else "no promise is broken"
+    return _keep(job, digest, CHECK, found.ok, {"said": said, **found.as_dict()})
 
 
-def compared(job: Job, digest: str, other: str, upload: str = "") -> Gate:
+def compared(job: Job, digest: str, other: str, upload: str = "") -> dict[str, Any]:
     """Which share of rows a version decides otherwise than another one."""
     old, new = job.model(other, "beside.json"), job.model(digest)
     found = models.compare(old, new, job.upload(upload) if upload else None, deadline=job.deadline())
-    rows, share = "the combinations of cells", None
+    rows, share = _EVERY, None
     if found.rows is not None:
-        rows, share = "the rows of the upload", found.rows.changed / found.rows.n if found.rows.n else None
+        rows, share = "the rows of the upload", found.rows.changed / max(1, found.rows.n)
     elif found.equal:
         share = 0.0
-    elif found.proved_by == "cells" and all(flip.cells is not None for flip in found.flips):
+    elif found.proved_by == "cells":
         share = sum(flip.cells or 0 for flip in found.flips) / found.cells
     held, said = _within(job.settings, share, rows)
-    body = {"said": said, "share": share, "on": rows, "upload": upload, **replace(found, names=("A", "B")).as_dict()}
-    _keep(job.database, digest, COMPARE, _beside(other, upload), held, body)
-    return Gate(COMPARE, held, said, time.time(), body)
+    body = {"said": said, "share": share, "on": rows, **replace(found, names=("A", "B")).as_dict()}
+    return _keep(job, digest, COMPARE, held, body, f"{other} {upload}")
 
 
 def measured(job: Job, digests: Sequence[str], upload: str, target: str) -> None:
@@ -207,14 +188,14 @@ def measured(job: Job, digests: Sequence[str], upload: str, target: str) -> None
         found = evaluate(job.model(digest), job.upload(upload), reading).figures
         recalls = [own.recall for own in found.classes if own.support]
         balanced = sum(recalls) / len(recalls)
-        body: dict[str, Any] = {"said": f"balanced accuracy {balanced:.2%}", "target": target, "upload": upload}
-        body |= {"balanced_accuracy": balanced, "figures": found.as_dict()}
-        _keep(job.database, digest, FIGURES, _measured_on(upload, target), True, body)
+        body = {"said": f"balanced accuracy {balanced:.2%}", "balanced_accuracy": balanced, "target": target}
+        _keep(job, digest, FIGURES, True, {**body, "figures": found.as_dict()}, _measured_on(upload, target))
 
 
-def move(registry: Registry, asked: Promotion, by: str, gates: list[Gate], **said: Any) -> int:
-    """Make a version champion where `before` still is; the history keeps the gates."""
-    kept = {"gates": [gate.as_dict() for gate in gates], "rollback": asked.rollback, **said}
+def move(registry: Registry, asked: Promotion, by: str, gates: Sequence[Gate], **said: Any) -> dict[str, Any]:
+    """Make a version champion where `before` still is; the history keeps the gates. What is told of it."""
+    kept = {"gates": [asdict(gate) for gate in gates], "rollback": asked.rollback, **said}
     if asked.upload:
         kept |= {"upload": asked.upload, "target": asked.target}
-    return registry.move(asked.model, CHAMPION, asked.digest, by, asked.reason, asked.before, **kept)
+    event = registry.move(asked.model, CHAMPION, asked.digest, by, asked.reason, asked.before, **kept)
+    return {"alias": CHAMPION, "digest": asked.digest, "event": event, **kept}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from rulekit_serve.jobs.requests import training
 from rulekit_serve.jobs.running import EndedError, Job
 from rulekit_serve.registry import CHAMPION, VERSION
 from rulekit_serve.store.tables import decisions
+
+_RUNG = ("size", "error", "standard_error", "macro_f1", "rules", "literals")
+_RECORDED = ("number", "id", "time", "model", "digest", "row", "masked", "label", "rules")
 
 
 class FailedError(Exception):
@@ -37,35 +40,11 @@ def _train(job: Job) -> dict[str, Any]:
     known = {"job": job.id, "upload": upload["id"], "sha256": upload["sha256"], "learner": job.asked["learner"]}
     name, ladder = job.asked["model"], found.model.ladder
     digest = job.registry.add(name, found.model, job.by, "trained", **known)
-    rungs = [] if ladder is None else ladder.rungs
-    columns = ("size", "error", "standard_error", "macro_f1", "rules", "literals")
-    return {
-        "model": name,
-        "version": digest[:VERSION],
-        "digest": digest,
-        "figures": found.figures.as_dict(),
-        "measured_on": found.measured_on,
-        "chosen": found.chosen,
-        "seconds": found.seconds,
-        "notes": [*found.notes, *found.ways_out],
-        "ladder": [{key: getattr(rung, key) for key in columns} for rung in rungs],
-    }
-
-
-def _proved(gate: gates.Gate) -> dict[str, Any]:
-    return {"held": gate.held, "said": gate.said, "report": gate.report}
-
-
-def _verify(job: Job) -> dict[str, Any]:
-    return _proved(gates.verified(job, job.asked["version"]))
-
-
-def _check(job: Job) -> dict[str, Any]:
-    return _proved(gates.checked(job, job.asked["version"]))
-
-
-def _compare(job: Job) -> dict[str, Any]:
-    return _proved(gates.compared(job, job.asked["version"], job.asked["beside"], job.asked.get("upload", "")))
+    told = {key: getattr(found, key) for key in ("measured_on", "chosen", "seconds")}
+    told |= {"figures": found.figures.as_dict(), "notes": [*found.notes, *found.ways_out], "ladder": []}
+    if ladder is not None:
+        told["ladder"] = [{key: getattr(rung, key) for key in _RUNG} for rung in ladder.rungs]
+    return {"model": name, "version": digest[:VERSION], "digest": digest, **told}
 
 
 def _report(job: Job) -> dict[str, Any]:
@@ -98,46 +77,37 @@ def _recorded(job: Job) -> Iterator[list[dict[str, Any]]]:
     mine = (at.model == job.asked["model"], at.time >= job.asked["from"], at.time < job.asked["to"])
     with job.database.read() as connection:
         count, last = connection.execute(select(func.count(), func.max(at.number)).where(*mine)).one()
-    columns = [at[name] for name in ("number", "id", "time", "model", "digest", "row", "masked", "label", "rules")]
     done, number = 0, 0
     while done < count:
-        chosen = select(*columns).where(*mine, at.number > number, at.number <= last).order_by(at.number)
+        chosen = select(*(at[name] for name in _RECORDED)).where(*mine, at.number > number, at.number <= last)
         with job.database.read() as connection:
-            rows = connection.execute(chosen.limit(BLOCK)).mappings().all()
+            rows = connection.execute(chosen.order_by(at.number).limit(BLOCK)).mappings().all()
         if not rows:
             return
         done, number = done + len(rows), rows[-1]["number"]
         job.stage("deciding again", done / count)
+        values = [{key: json.loads(row[key]) for key in ("row", "masked", "label")} for row in rows]
         yield [
-            {
-                **{key: row[key] for key in ("id", "model", "digest")},
-                **{key: json.loads(row[key]) for key in ("row", "masked", "label")},
-                "time": str(row["time"]),
-                "rules": row["rules"].split(),
-            }
-            for row in rows
+            {**row, **own, "time": str(row["time"]), "rules": row["rules"].split()}
+            for row, own in zip(rows, values, strict=True)
         ]
 
 
 def _promote(job: Job) -> dict[str, Any]:
     asked = gates.Promotion(**job.asked["promotion"])
     found = gates.run(job, asked)
-    result = {"gates": [gate.as_dict() for gate in found]}
-    failed = [gate for gate in found if not gate.held]
-    if failed:
-        what = "; ".join(f"{gate.name}: {gate.said}" for gate in failed)
-        raise FailedError(f"{CHAMPION} stays: {what}", result)
+    if failed := [f"{gate.name}: {gate.said}" for gate in found if not gate.held]:
+        raise FailedError(f"{CHAMPION} stays: {'; '.join(failed)}", {"gates": [asdict(gate) for gate in found]})
     if job.heart.is_cancelled():
         raise EndedError
-    event = gates.move(job.registry, asked, job.by, found)
-    return {**result, "event": event, "digest": asked.digest}
+    return gates.move(job.registry, asked, job.by, found)
 
 
 WORK: dict[str, Callable[[Job], dict[str, Any]]] = {
     "train": _train,
-    "verify": _verify,
-    "check": _check,
-    "compare": _compare,
+    "verify": lambda job: gates.verified(job, job.asked["version"]),
+    "check": lambda job: gates.checked(job, job.asked["version"]),
+    "compare": lambda job: gates.compared(job, *(job.asked.get(key, "") for key in ("version", "beside", "upload"))),
     "report": _report,
     "replay": _replay,
     "promote": _promote,

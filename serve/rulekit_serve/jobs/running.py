@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from rulekit.limits import Deadline
@@ -21,7 +22,7 @@ from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 
 _BEAT = 1.0
-_SHARE_OF_TIME = 0.9
+_PROVING = 0.9
 """The share of a job's time in which it proves; what is open then is said so."""
 
 
@@ -34,20 +35,12 @@ class Heart:
 
     def __init__(self, database: Database, job: str) -> None:
         self._database, self._job, self._parent = database, job, os.getppid()
-        self._lock, self._beating, self._number = threading.Lock(), threading.Lock(), 0
-        self._notes: list[dict[str, Any]] = []
-        self._latest: dict[str, Any] | None = None
+        self._told: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._beating, self._number = threading.Lock(), 0
         self._stopped, self.cancelled = threading.Event(), threading.Event()
+        self.tell = self._told.put
         self._thread = threading.Thread(target=self._run, name="heart", daemon=True)
         self._thread.start()
-
-    def tell(self, event: dict[str, Any]) -> None:
-        """An event; of those that only say how far the work is the last one of a second is kept."""
-        with self._lock:
-            if "notes" in event:
-                self._notes.append(event)
-            else:
-                self._latest = event
 
     def is_cancelled(self) -> bool:
         """Whether the job is cancelled at this moment; raises Refusal where the database does not say."""
@@ -63,7 +56,7 @@ class Heart:
 
     def _run(self) -> None:
         since: float | None = None
-        while True:
+        while not self._stopped.is_set():
             with suppress(Refusal):  # the database is away: the next beat tries again
                 self._beat()
             if self.cancelled.is_set():
@@ -71,22 +64,15 @@ class Heart:
             late = since is not None and time.monotonic() - since > CANCELLED
             if late or os.getppid() != self._parent:  # nobody else would end this process
                 os._exit(3)
-            if self._stopped.wait(_BEAT):
-                return
+            self._stopped.wait(_BEAT)
 
     def _beat(self) -> None:
+        """Of events that only say how far the work is the last one is kept."""
         with self._beating:
-            with self._lock:
-                told = [*self._notes, *([] if self._latest is None else [self._latest])]
-                kept, self._notes, self._latest = self._notes, [], None
-            events = {self._number + 1 + i: event for i, event in enumerate(told)}
-            try:
-                cancel = table.beat(self._database, self._job, events)
-            except BaseException:
-                with self._lock:
-                    self._notes = [*kept, *self._notes]
-                raise
-            self._number += len(told)
+            told = [self._told.get() for _ in range(self._told.qsize())]
+            kept = [event for event in told if "notes" in event or event is told[-1]]
+            cancel = table.beat(self._database, self._job, dict(enumerate(kept, self._number + 1)))
+            self._number += len(kept)
         if cancel is None:  # somebody else has ended it
             os._exit(3)
         if cancel:
@@ -111,19 +97,17 @@ class Job:
         """Tell an event; whether the work is to end."""
         standing = self.run.take(event)
         if isinstance(event, Noticed):
-            if lines := event.lines(120):
-                self.heart.tell({"event": "noticed", "notes": lines})
+            self.heart.tell({"event": "noticed", "notes": event.lines(120)})
         else:
-            told: dict[str, Any] = {"event": type(event).__name__.lower(), "label": standing.label}
-            told |= {"share": round(standing.share, 4), "seconds": standing.seconds}
-            if isinstance(event, Learning):
-                told["step"] = {key: value for key, value in event.step.items() if isinstance(value, int | float | str)}
-            self.heart.tell(told)
+            step = event.step if isinstance(event, Learning) else {}
+            said = {key: value for key, value in step.items() if isinstance(value, int | float | str)}
+            told = {"event": type(event).__name__.lower(), "label": standing.label, "share": standing.share}
+            self.heart.tell({**told, "seconds": standing.seconds, "step": said})
         return self.heart.cancelled.is_set()
 
     def deadline(self) -> Deadline:
         """The time of proofs, whose searches tell how far they are."""
-        return Deadline(_SHARE_OF_TIME * self.settings.job_seconds, self.stage)
+        return Deadline(_PROVING * self.settings.job_seconds, self.stage)
 
     def stage(self, what: str, share: float) -> None:
         """Tell how far the work is; raises EndedError where the job is cancelled."""

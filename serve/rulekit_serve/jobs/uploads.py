@@ -9,7 +9,6 @@ import os
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -88,19 +87,13 @@ async def _written(stream: AsyncIterator[bytes], part: Path, settings: Settings)
             os.fsync(file.fileno())
 
     with await asyncio.to_thread(part.open, "xb") as file:
-        async for chunk in _in_time(stream, settings.seconds):
+        while (chunk := await asyncio.wait_for(anext(stream, None), settings.seconds)) is not None:
             chunks += chunk
             size += len(chunk)
             if len(chunks) >= MEGABYTE:
                 await asyncio.to_thread(write)
         await asyncio.to_thread(write, True)
     return size, known.hexdigest()
-
-
-async def _in_time(stream: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
-    """The same chunks; raises TimeoutError where the next one does not come in so many seconds."""
-    while (chunk := await asyncio.wait_for(anext(stream, None), seconds)) is not None:
-        yield chunk
 
 
 def _add(database: Database, row: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 from typing import Any
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from rulekit.schema import Feature
 from rulekit_serve.api.decisions import one_decision, page
-from rulekit_serve.api.scoring import by_row, why
+from rulekit_serve.api.scoring import why
 from rulekit_serve.deciding import Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.pages.showing import form_of, html, require
@@ -57,7 +58,7 @@ def add(service: Service, api: APIRouter) -> None:
             reasons = (await asyncio.to_thread(why, service, name, answer.digest, cells))[0]
         except Refusal as refusal:  # the row is decided and recorded, so that this is no fault of the call
             reasons = {"sentences": [f"rulekit could not explain the decision: {refusal.what}."], "change": None}
-        known = {"given": given, "decision": by_row(answer)["decisions"][0], "reasons": reasons}
+        known = {"given": given, "decision": json.loads(answer.decisions())[0], "reasons": reasons}
         return await asyncio.to_thread(shown, request, name, version, **known)
 
     @api.get("/pages/decisions")
