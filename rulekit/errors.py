@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from rulekit.names import printable
 
@@ -29,8 +30,32 @@ class DataWarning(UserWarning):
     """What `fit` noticed about the data or the model, in the words of `rulekit train`."""
 
 
+_FIELDS = {
+    **{"--artifact": "artifacts", "--ask-out": "asked_rows", "--curve": "curves", "--direction": "directions"},
+    **{"--from": "written", "--holdout-out": "held_rows", "--id": "ids", "--list": "listing", "--all": "everything"},
+    **{"--no-baselines": "baselines", "--no-simplify": "simplified", "--param": "parameters", "--role": "roles"},
+    **{"--row": "rows", "--training": "trained", "--type": "types", "--types": "types_file", "--unit": "units"},
+    **{"--precision": "least_precision", "--verification": "verifications", "--width": "precision"},
+    **{"type": "types", "role": "roles"},
+    **{"groups": "group", "random_state": "seed", "sample_weight": "weight", "X": "data", "y": "target"},
+}
+"""By option, or parameter of `fit`, the field of a request that has another name."""
+_NAMED = re.compile(r"--[a-z][a-z0-9-]*|[A-Za-z_]\w*(?: of column |$)")
+
+
 class InputError(RulekitError):
     """Bad data or bad usage."""
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "", field: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self._field = field
+
+    @property
+    def field(self) -> str:
+        """The field of a request that is at fault, `teacher_cut` or a parameter such as `max_rules`; "" for none."""
+        found = _NAMED.match(self._field or self.where)
+        name = found[0].strip().removesuffix(" of column") if found else ""
+        return _FIELDS.get(name, name.removeprefix("--").replace("-", "_"))
 
 
 class Cancelled(RulekitError):  # noqa: N818

@@ -248,7 +248,7 @@ def require_column(name: str, names: Collection[str], source: str, what: str = "
         fix = suggestion(name, names)
         if any(known.replace(".", "", 1).lstrip("-").isdigit() for known in names):
             fix += "; --header none, if the first line is a row"
-        raise InputError(f"no {what} {name!r}", where=source or "table", fix=fix)
+        raise InputError(f"no {what} {name!r}", where=source or "table", fix=fix, field=what.rpartition(" column")[0])
 
 
 # Units that make a number money; a column in another currency is declared `money`.

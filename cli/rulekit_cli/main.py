@@ -25,7 +25,7 @@ SECTIONS = {
         *(read.stability, read.sample, read.bounds, read.report),
     ],
     "Change": [change.threshold, change.override, change.import_, change.refit, change.simplify],
-    "Use": [use.predict, use.evaluate, use.monitor, use.export, use.verify, service.serve],
+    "Use": [*(use.predict, use.evaluate, use.monitor, use.replay, use.export, use.verify), service.serve],
 }
 """The subcommands in the order in which a model lives, under headings in the help of the command."""
 COMMANDS = {_name(command): command for section in SECTIONS.values() for command in section}

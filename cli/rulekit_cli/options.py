@@ -30,6 +30,7 @@ DATA as data.lint (file): A table: how often each reason is given, and rows with
 DATA as data.bound (file): Labelled rows: held-out ones, or those that trained the model.
 DATA as data.report (file): Labelled rows to measure it on: CSV (also .gz), Parquet or JSON lines.
 SOURCE (file required): A rule text (.txt, .rules), an edited .json, an artifact with its rules, or a forest (.onnx).
+LOG (file required): Recorded decisions, one JSON object a line (also .gz).
 A as first (file required): A model file (.json), rule text or artifact: the old one.
 B as second (file required): The new one.
 [MODEL] ARTIFACT as files (files required): The model file and the exported file; --against: the latter.
@@ -44,6 +45,7 @@ B as second (file required): The new one.
 -o, --output as output.catalogue (file): Write a catalogue to start from (.toml).
 -o, --output FILE as output.explained (file): Write the explanations of all rows to this file; as JSON with --json.
 -o, --output FILE as output.drift (file): Write the result as JSON there.
+-o, --output FILE as output.others (file): Write all decisions that would be others as CSV there.
 -o, --output FILE as output.figures (file): Write the figures (JSON) here.
 -o, --output FILE as output.taken (file): That model (.json).
 -o, --output FILE as outputs (files): The file to write, repeatable: report.html, report.json, report.md.
@@ -185,6 +187,8 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --keep COL (texts): Copy this column of DATA, an id for example.
 --escape-formulas (flag): Put ' before text that a spreadsheet would run as a formula.
 --fail-on WHAT (text): Exit status 1 if: any, columns, rules, classes, psi=0.25 (one is above); several with commas.
+--model B as model.replayed (file required): The other model: a model file (.json), or an artifact with its rules.
+--examples N (integer 0.. = 10): Show so many of the decisions that would be others.
 --counts (flag): DATA holds counts of rules that an SQL or Python export made.
 --to TARGET (text required): javascript, onnx, python, sql, text, or one installed.
 --rows (integer 0..): How many rows to make, beside every cut; 20,000 by default.
@@ -213,7 +217,7 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --jobs N (integer 0..64 = 2): Run at most so many jobs side by side.
 --rate N (number 0.. = 0.0): The most calls a second of one token; 0 for no limit.
 --new-token NAME (text): Make a token of this name, print it, and stop.
---roles A,B (names): Roles of the new token: score, audit, train, promote; all by default.
+--roles A,B as roles.token (names): Roles of the new token: score, audit, train, promote; all by default.
 --migrate (flag): Bring the database to this version of rulekit, and stop.
 
 # Time, and what is printed

@@ -9,7 +9,7 @@ from rulekit_cli.console import log, result
 from rulekit_cli.options import command
 
 _SERVED = "folder.service database host port processes certificate key.tls behind_proxy masked most_rows most_body"
-_SERVED += " most_upload call_seconds jobs rate new_token roles migrate"
+_SERVED += " most_upload call_seconds jobs rate new_token roles.token migrate"
 _MEGABYTE = 1 << 20
 
 

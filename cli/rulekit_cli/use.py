@@ -188,6 +188,30 @@ def monitor(json: bool, **asked: Any) -> None:
         raise typer.Exit(CHECK_FAILED)
 
 
+@command("log model.replayed output.others examples json")
+def replay(json: bool, output: Path | None = None, **asked: Any) -> None:
+    """Decide recorded decisions again under another model: which would be others, and by which rules.
+
+    A line of the log is one decision: id, time, model, digest, row (cells by column), masked (columns whose cells were
+    not recorded), label, rules (ids of those that fired). Where the other model reads a column that is masked, or not
+    there, the decision is counted as not replayed, by column.
+
+    \b
+    Examples:
+      rulekit replay decisions.jsonl --model new.json
+      rulekit replay decisions.jsonl.gz --model new.json -o others.csv --json
+    """
+    from rulekit.work.replaying import replay
+
+    found = replay(output=output, **asked)
+    if json:
+        result_json(found.as_dict())
+    else:
+        result_words(found.lines(), 14)
+    if output is not None:
+        log(f"wrote {output}: {found.others} rows")
+
+
 def _export(model: Path, to: str, output: Path, **chosen: Any) -> None:
     """Export a model to ONNX, Python, SQL, rule text or another target.
 

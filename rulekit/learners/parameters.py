@@ -195,7 +195,7 @@ def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str
             continue
         if value is None or not allowed.holds(value):
             none = "None, or " if allowed.optional else ""
-            raise InputError(f"{name} is {_shown(value)}", where=learner, fix=f"{none}{allowed.words}")
+            raise InputError(f"{name} is {_shown(value)}", where=learner, fix=f"{none}{allowed.words}", field=name)
 
 
 def within_group(learner: str, group: str, kind: type, value: Any) -> dict[str, Any]:
@@ -208,12 +208,12 @@ def within_group(learner: str, group: str, kind: type, value: Any) -> dict[str, 
         return {name: own for name, default in known.items() if (own := getattr(value, name)) is not default}
     if value is not None and not isinstance(value, Mapping):
         fix = f"None, {kind.__name__}(...), or a mapping of {', '.join(known)}"
-        raise InputError(f"{group} is {_shown(value)}", where=learner, fix=fix)
+        raise InputError(f"{group} is {_shown(value)}", where=learner, fix=fix, field=group)
     for name in value or ():
         if name not in known:
             near = near_names(str(name), list(known))
             fix = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
-            raise InputError(f"{group} has no parameter {name!r}", where=learner, fix=fix)
+            raise InputError(f"{group} has no parameter {name!r}", where=learner, fix=fix, field=group)
     return dict(value or {})
 
 

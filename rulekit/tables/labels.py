@@ -357,9 +357,9 @@ def parse_cost(cost: str | tuple[float, float] | None, n_classes: int = 2) -> tu
     try:
         false_positive, false_negative = map(float, cost.split(":") if isinstance(cost, str) else cost)
     except ValueError:
-        raise InputError(f"cost {cost!r}", fix="write FP:FN, for example 1:5") from None
+        raise InputError(f"cost {cost!r}", fix="write FP:FN, for example 1:5", field="cost") from None
     if not (0.0 < false_positive < np.inf and 0.0 < false_negative < np.inf):
-        raise InputError(f"cost {cost!r}", fix="both are positive numbers, for example 1:5")
+        raise InputError(f"cost {cost!r}", fix="both are positive numbers, for example 1:5", field="cost")
     return false_positive, false_negative
 
 

@@ -234,12 +234,14 @@ class ReadingOptions:
             for name, value in declared.items():
                 if value not in allowed:
                     fix = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-                    raise InputError(f"{what} {value!r}", where=f"column {name!r}", fix=fix)
+                    raise InputError(f"{what} {value!r}", where=f"column {name!r}", fix=fix, field=what)
                 if value == "float32" and base_kind(self.types.get(name, "")) == "datetime":
-                    raise InputError("float32 cannot tell seconds apart", where=f"column {name!r}", fix="use float64")
+                    why = "float32 cannot tell seconds apart"
+                    raise InputError(why, where=f"column {name!r}", fix="use float64", field=what)
         for name, unit in self.units.items():
             if not unit.strip() or not unit.isprintable():
-                raise InputError(f"unit {unit!r}", where=f"column {name!r}", fix="write it as people say it, EUR or %")
+                fix = "write it as people say it, EUR or %"
+                raise InputError(f"unit {unit!r}", where=f"column {name!r}", fix=fix, field="units")
 
     def _check_labels(self, target: str, source: str) -> None:
         """Declarations of labels, weights and groups that would do nothing, or give the answer away."""
@@ -247,7 +249,7 @@ class ReadingOptions:
         if self.label_separator is not None:
             if not self.label_separator.strip():
                 why = "labels may have spaces in them, so that a space cannot stand between two"
-                raise InputError(why, where="label separator", fix="give another sign, ; or |")
+                raise InputError(why, where="label separator", fix="give another sign, ; or |", field="label_separator")
             if self.ordered:
                 raise InputError("a cell with several labels has no rank", where=where, fix="leave out the order")
         for other, what in ((self.weight, "weight"), (self.group, "group"), (self.time, "time")):

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import RulekitError
@@ -79,7 +78,7 @@ class Decider:
 
     def fired_ids(self, decided: Decided, row: int) -> list[str]:
         """The ids of the rules that fired on a row."""
-        return [self.rules[j].id for j in np.flatnonzero(decided.fired[row]).tolist()]
+        return [rule.id for rule in compress(self.rules, decided.fired[row].tolist())]
 
 
 def _evaluated(graph: RuleGraph, table: Table) -> Outcome:

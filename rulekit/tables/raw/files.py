@@ -104,7 +104,7 @@ def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
     fix = "check the path"
     if os.path.isdir(path):
         raise InputError("this is a folder", where=str(path), fix="give a file")
-    with _refusing_damage(path):
+    with refusing_damage(path):
         try:
             with path.open("rb") as file:
                 head = file.read(size)
@@ -183,13 +183,13 @@ def in_lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    with _refusing_damage(path), gzip.open(path) as file:
+    with refusing_damage(path), gzip.open(path) as file:
         while part := file.read(CHUNK):
             yield part
 
 
 def _read_once(path: Path) -> Iterator[bytes]:
-    with _refusing_damage(path):
+    with refusing_damage(path):
         for number, part in enumerate(bytes_of(path)):
             if number == 0 and part.count(b"\0") == len(part):
                 raise no_text(path.name)
@@ -197,7 +197,7 @@ def _read_once(path: Path) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
+def refusing_damage(path: Path) -> Iterator[None]:
     """Raises InputError where a file cannot be read or unpacked."""
     try:
         yield

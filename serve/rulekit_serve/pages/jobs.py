@@ -101,7 +101,8 @@ def add(service: Service, api: APIRouter) -> None:
         service.registry.refresh()
         digest = service.registry.digest(name, version)
         now = service.registry.aliases_of(name).get(alias, "")[:VERSION]
-        known = {"name": name, "version": digest[:VERSION], "alias": alias, "now": now, "files": files(), "gates": []}
+        known: dict[str, Any] = {"name": name, "version": digest[:VERSION], "alias": alias, "now": now}
+        known |= {"files": files(), "gates": []}
         if alias == CHAMPION:
             asked = promotion_of(service, name, digest, "", {})
             known["gates"] = gates.known(database, service.settings, asked)

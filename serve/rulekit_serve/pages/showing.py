@@ -55,7 +55,7 @@ _TEMPLATES.filters |= {"moment": moment, "shown": _shown, "sentence": _sentence}
 def html(request: Request, template: str, fault: Refusal | None = None, **values: Any) -> Response:
     """A page; a fault is shown in it, and its status is that of the page."""
     caller = getattr(request.state, "caller", None)
-    known = {"caller": caller, "path": request.url.path, "given": {}, "fault": fault}
+    known: dict[str, Any] = {"caller": caller, "path": request.url.path, "given": {}, "fault": fault}
     known["roles"] = () if caller is None else caller.roles
     text = _TEMPLATES.get_template(template).render(known | values)
     return HTMLResponse(text, 200 if fault is None else fault.status)
