@@ -89,7 +89,7 @@ def log_model(model: Any, name: str, **given: Any) -> Any:
     import mlflow
 
     log = mlflow.models.Model.log
-    called = {"artifact_path": name}
+    called: dict[str, str | None] = {"artifact_path": name}
     if "name" in parameters_of(log).parameters:  # since MLflow 3
         called = {"artifact_path": None, "name": name}
     return log(**called, flavor=sys.modules[__name__], model=model, **given)

@@ -80,7 +80,7 @@ OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance")
         ("rulekit/work", ("notebook",)),
         ("exporters", ("rulekit_cli", "learners", "conformance", "simplification")),
         ("cli", ("benchmarks", "conformance")),
-        ("serve", ("rulekit_exporters", "rulekit_cli", "benchmarks", "learners", "notebook", "conformance")),
+        ("serve", ("rulekit_exporters", "rulekit_cli", "benchmarks", "notebook", "conformance")),
         ("samples", ("benchmarks",)),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_signature_holds_frames_to_their_columns(mlflow, flavor, tmp_path):
     schema = mlflow.types.Schema([mlflow.types.ColSpec("string", "m")])
     flavor.save_model(parse_graph(MAILS), tmp_path / "m", signature=mlflow.models.ModelSignature(schema))
     scorer = mlflow.pyfunc.load_model(str(tmp_path / "m"))
-    assert scorer.predict(pandas.DataFrame({"m": ["prize"]}))["label"].tolist() == [1]
+    assert scorer.predict(pandas.DataFrame({"m": ["prize"]}, dtype=object))["label"].tolist() == [1]
     with pytest.raises(mlflow.exceptions.MlflowException):
         scorer.predict(pandas.DataFrame({"n": ["prize"]}))
 

@@ -20,7 +20,7 @@ from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
-from rulekit_serve.pages import entry as pages
+from rulekit_serve.pages import entry
 from rulekit_serve.registry import Registry
 from rulekit_serve.settings import MEGABYTE, Settings
 from rulekit_serve.store.database import Database
@@ -62,7 +62,7 @@ def application(settings: Settings) -> FastAPI:
         max_body_size=settings.body + MEGABYTE,  # `body_of` says it in words before
     )
     app.state.service = service
-    for own in (protocol, scoring, jobs, promotion, exchange, models, decisions, pages):
+    for own in (scoring, protocol, jobs, promotion, exchange, models, decisions, entry):
         app.include_router(own.routes(service))
 
     @app.get("/openapi.json")

@@ -23,23 +23,18 @@ _ARROW = ("application/vnd.apache.arrow.stream", "application/x-apache-arrow-str
 
 async def body_of(request: Request, settings: Settings) -> bytes:
     """The body; raises Refusal where it is too large, or does not come in time, or not whole."""
-    most, seconds = settings.body, settings.seconds
-
-    async def read() -> bytes:
-        parts, size = [], 0
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                raise Refusal(
-                    413, f"the body has more than {most // MEGABYTE} MB", fix="send the rows in several calls"
-                )
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
+    most, parts, size = settings.body, [], 0
     try:
-        return await asyncio.wait_for(read(), seconds)
+        async with asyncio.timeout(settings.seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    what = f"the body has more than {most // MEGABYTE} MB"
+                    raise Refusal(413, what, fix="send the rows in several calls")
+                parts.append(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
     except TimeoutError:
-        raise Refusal(408, f"the body did not come within {seconds:g} seconds") from None
+        raise Refusal(408, f"the body did not come within {settings.seconds:g} seconds") from None
     except ClientDisconnect:
         raise Refusal(400, "the body did not come whole") from None
 

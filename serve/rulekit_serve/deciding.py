@@ -83,7 +83,8 @@ async def decide(
     answer, rows = work() if n <= _AT_ONCE else await asyncio.to_thread(work)
     if service.settings.recorded:
         try:
-            await asyncio.wait_for(service.log.record(rows), service.settings.seconds)
+            async with asyncio.timeout(service.settings.seconds):
+                await service.log.record(rows)
         except RepeatedError:
             old = await asyncio.to_thread(_recorded, service, name, str(request), columns, n)
             if old is None:

@@ -14,6 +14,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._own = CollectorRegistry()
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._decisions = Counter("rulekit_decisions", "Decisions that were answered.", ["model"], registry=self._own)
         self._calls = Counter("rulekit_calls", "Calls by their status.", ["path", "status"], registry=self._own)
         self._seconds = Histogram(
@@ -25,8 +26,11 @@ class Metrics:
         self._decisions.labels(model).inc(n)
 
     def called(self, path: str, status: int, seconds: float) -> None:
-        self._calls.labels(path, str(status)).inc()
-        self._seconds.labels(path).observe(seconds)
+        found = self._known.get((path, status))
+        if found is None:
+            found = self._known[path, status] = self._calls.labels(path, str(status)), self._seconds.labels(path)
+        found[0].inc()
+        found[1].observe(seconds)
 
     def watch(self, waiting: Callable[[], float]) -> None:
         """Ask this for the number of calls that wait."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from rulekit_serve.failures import Refusal
@@ -222,3 +224,37 @@ def test_a_call_that_is_given_up_stops_nobody(served: Running) -> None:
 
     asyncio.run(given_up())
     assert served.score([ROW]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["FP16", "FP32", "FP64", "BF16", "INT16", "INT32", "INT64", "UINT16", "UINT32", "UINT64"]
+)
+def test_tensors_as_bytes(served: Running, kind: str) -> None:
+    """As clients of Triton send them; a number that is none is missing."""
+    amounts = np.array([1536.0, 512.0, 2048.0])
+    dtype = f"<{'f' if 'F' in kind else 'u' if kind[0] == 'U' else 'i'}{int(kind[-2:]) // 8}"
+    data = amounts.astype("<f4").tobytes() if kind == "BF16" else amounts.astype(dtype).tobytes()
+    if kind == "BF16":
+        data = b"".join(data[i + 2 : i + 4] for i in range(0, len(data), 4))
+    city = b"".join(struct.pack("<I", len(text)) + text for text in (b"here", b"there", b"here"))
+    age = np.array([25.0, 50.0, np.nan], "<f8").tobytes()
+    tensors = (("amount", kind, data), ("city", "BYTES", city), ("age", "FP64", age))
+    head: dict[str, Any] = {
+        "inputs": [
+            {"name": name, "datatype": each, "shape": [3], "parameters": {"binary_data_size": len(own)}}
+            for name, each, own in tensors
+        ],
+        "outputs": [{"name": "label", "parameters": {"binary_data": True}}, {"name": "fired"}],
+    }
+    text = json.dumps(head).encode()
+    headers = served.as_["score"] | {"Inference-Header-Content-Length": str(len(text))}
+    body = b"".join([text, data, city, age])
+    answer = served.client.post("/v2/models/loans/infer", content=body, headers=headers)
+    length = int(answer.headers["inference-header-content-length"])
+    outputs = json.loads(answer.content[:length])["outputs"]
+    assert outputs[1]["data"] == [True, False, False, True, False, False]
+    assert outputs[0]["parameters"] == {"binary_data_size": 20}
+    assert answer.content[length:] == b"\3\0\0\0yes\3\0\0\0yes\2\0\0\0no"
+    for broken in (body[:-1], text, body + b"x"):
+        status = served.client.post("/v2/models/loans/infer", content=broken, headers=headers).status_code
+        assert status == (200 if broken is not text and len(broken) > len(body) else 400)

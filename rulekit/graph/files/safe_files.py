@@ -188,7 +188,7 @@ _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 def parse_json(text: str) -> Any:
     """The content of a JSON text; raises FormatError where it is none, or a key stands twice, or a number is none."""
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return _STRICT.decode(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"this is no JSON: {error.msg} ({place})") from None
@@ -211,6 +211,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(token: str) -> NoReturn:
     raise FormatError(f"{token} is not a JSON number")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
 
 
 def dump(value: Any) -> str:

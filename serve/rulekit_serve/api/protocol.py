@@ -9,7 +9,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 import rulekit
-from rulekit_serve.bodies import Columns, body_of, object_of, sized, text_of
+from rulekit_serve.api.binary import EXTENSION, packed, unpacked
+from rulekit_serve.bodies import Columns, body_of, sized, text_of
 from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION
@@ -44,7 +45,7 @@ def routes(service: Service) -> APIRouter:
     @api.get("")
     async def server(request: Request) -> dict[str, Any]:
         service.access.require(request, "score")
-        return {"name": "rulekit", "version": rulekit.__version__, "extensions": []}
+        return {"name": "rulekit", "version": rulekit.__version__, "extensions": [EXTENSION]}
 
     def model(request: Request, name: str, version: str = CHAMPION) -> Response:
         service.access.require(request, "score")
@@ -57,13 +58,13 @@ def routes(service: Service) -> APIRouter:
 
     async def infer(request: Request, name: str, version: str = CHAMPION) -> Response:
         caller = service.access.require(request, "score")
-        given = object_of(await body_of(request, service.settings))
+        given = unpacked(request, await body_of(request, service.settings))
         columns, n = columns_of_tensors(given.get("inputs"), service.settings.rows)
         graph = service.registry.decider(name, service.registry.digest(name, version)).graph
         columns = named(columns, graph.schema.names, graph.used_features)
-        known = text_of(given, "id", "")
+        known, asked = text_of(given, "id", ""), _asked(given)
         answer = await decide(service, caller, name, version, columns, n, known or None)
-        return json_response(_answered(answer, known, _asked(given)))
+        return packed(given, _answered(answer, known, asked))
 
     for path in both:
         api.get(path)(model)

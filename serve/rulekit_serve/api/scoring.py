@@ -27,8 +27,9 @@ def routes(service: Service) -> APIRouter:
     api = APIRouter(tags=["Scoring"])
 
     @api.post("/score/{name}")
-    async def score(request: Request, name: str, version: str = CHAMPION) -> Response:
+    async def score(request: Request, name: str) -> Response:
         caller = service.access.require(request, "score")
+        version = request.query_params.get("version", CHAMPION)
         data = await body_of(request, service.settings)
         columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
         known = request.headers.get(_REQUEST)

@@ -15,7 +15,11 @@ from rulekit_serve.failures import Refusal
 from rulekit_serve.pages import jobs, models, rows
 from rulekit_serve.pages.showing import PageRoute, form_of, html
 
-_STATIC = {"style.css": ("templates", "text/css"), "htmx.min.js": ("static", "text/javascript")}
+_STATIC = {
+    "style.css": ("templates", "text/css"),
+    "htmx.min.js": ("static", "text/javascript"),
+    "icon.svg": ("static", "image/svg+xml"),
+}
 _HERE = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 r"""A path on this host: browsers take `//` and `/\` for the beginning of another one, and drop control characters."""
 

@@ -19,10 +19,10 @@ from rulekit.learners.contract import learner_names
 from rulekit_serve.api.jobs import READERS, submit
 from rulekit_serve.api.promotion import promote, promotion_of
 from rulekit_serve.deciding import Service
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.jobs import gates, table, uploads
 from rulekit_serve.pages.showing import form_of, html, moment, require
-from rulekit_serve.registry import CHAMPION, VERSION
+from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
 from rulekit_serve.settings import MEGABYTE
 
 _MOST = 100
@@ -96,6 +96,8 @@ def add(service: Service, api: APIRouter) -> None:
     def promotion(
         request: Request, name: str, version: str, alias: str, fault: Refusal | None = None, **values: Any
     ) -> Response:
+        if alias not in ALIASES:
+            raise unknown(f"there is no alias {alias[:40]!r}")
         service.registry.refresh()
         digest = service.registry.digest(name, version)
         now = service.registry.aliases_of(name).get(alias, "")[:VERSION]

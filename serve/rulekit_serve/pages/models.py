@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse
 
+from rulekit.audit.differences.compared import compare
 from rulekit.errors import RulekitError
 from rulekit.graph.rules import counts
 from rulekit.limits import Deadline
-from rulekit.work.models import compare
 from rulekit_serve.api.models import facts, summary
 from rulekit_serve.bodies import text_of
 from rulekit_serve.deciding import Service
@@ -100,11 +99,8 @@ def _choices(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _difference(service: Service, name: str, first: str, second: str) -> dict[str, Any]:
     """What differs between two versions; raises Refusal where they cannot be compared."""
-    with tempfile.TemporaryDirectory() as folder:
-        old, new = Path(folder) / "A.json", Path(folder) / "B.json"
-        old.write_bytes(service.registry.content(name, first))
-        new.write_bytes(service.registry.content(name, second))
-        try:
-            return compare(old, new, deadline=Deadline(_COMPARING)).as_dict()
-        except RulekitError as error:
-            raise Refusal(422, error.what.replace(f"{folder}/", ""), fix=error.fix) from None
+    old, new = (service.registry.decider(name, digest).graph for digest in (first, second))
+    try:
+        return compare(old, new, deadline=Deadline(_COMPARING)).as_dict()
+    except RulekitError as error:
+        raise Refusal(422, error.what, fix=error.fix) from None

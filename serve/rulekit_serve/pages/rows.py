@@ -74,11 +74,7 @@ def add(service: Service, api: APIRouter) -> None:
     def one(request: Request, id: str = "") -> Response:
         require(service, request, "audit")
         found = one_decision(service, id)
-        try:
-            rules = service.registry.decider(found["model"], found["digest"]).rules
-        except Refusal:  # what it decided is told, even where the model is gone
-            rules = ()
-        text = {rule.id: rule.text for rule in rules}
+        text = {rule.id: rule.text for rule in service.registry.decider(found["model"], found["digest"]).rules}
         fired = [{"id": rule, "text": text.get(rule, "")} for rule in found["rules"]]
         return html(request, "decision.html", decision=found, fired=fired)
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -33,6 +32,8 @@ def _shown(value: Any) -> str:
     """A cell or a label as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
     return "missing" if value is None else str(value)
 
 
@@ -54,9 +55,8 @@ _TEMPLATES.filters |= {"moment": moment, "shown": _shown, "sentence": _sentence}
 def html(request: Request, template: str, fault: Refusal | None = None, **values: Any) -> Response:
     """A page; a fault is shown in it, and its status is that of the page."""
     caller = getattr(request.state, "caller", None)
-    known: dict[str, Any] = {"caller": caller, "path": request.url.path, "given": {}, "fault": fault, "roles": set()}
-    if caller is not None:
-        known["roles"] = caller.roles
+    known: dict[str, Any] = {"caller": caller, "path": request.url.path, "given": {}, "fault": fault}
+    known["roles"] = () if caller is None else caller.roles
     text = _TEMPLATES.get_template(template).render(known | values)
     return HTMLResponse(text, 200 if fault is None else fault.status)
 
@@ -72,9 +72,6 @@ class PageRoute(APIRoute):
                 return await inner(request)
             except Refusal as refusal:
                 fault = refusal
-            except RequestValidationError as error:
-                first = error.errors()[0]
-                fault = Refusal(422, f"{first['loc'][-1]}: {first['msg']}")
             except HTTPException as error:
                 fault = Refusal(error.status_code, str(error.detail))
             if fault.status == 401:
