@@ -35,8 +35,7 @@ def add(service: Service, api: APIRouter) -> None:
         for name in service.registry.names:
             own = summary(service, name)
             shown = service.registry.aliases_of(name).get(CHAMPION) or own["versions"][0]["digest"]
-            rules = len(service.registry.decider(name, shown).rules)
-            found.append(own | {"rules": rules, "shown": shown[:VERSION]})
+            found.append(own | {"rules": len(service.registry.decider(name, shown).rules), "shown": shown[:VERSION]})
         return html(request, "models.html", fault, models=found, **values)
 
     @api.get("/")
@@ -88,7 +87,9 @@ def add(service: Service, api: APIRouter) -> None:
         require(service, request, "audit")
         digest = service.registry.digest(name, version)
         size = counts(service.registry.decider(name, digest).graph)
-        return html(request, "version.html", model=facts(service, name, digest), size=size, aliases=ALIASES)
+        known = facts(service, name, digest)
+        proofs = [{**each, "name": each["gate"], "said": each["body"]["said"]} for each in known["proofs"]]
+        return html(request, "version.html", model=known, proofs=proofs, size=size, aliases=ALIASES)
 
 
 def _choices(found: Mapping[str, Any]) -> list[tuple[str, str]]:
