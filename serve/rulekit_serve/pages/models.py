@@ -62,6 +62,10 @@ def add(service: Service, api: APIRouter) -> None:
             return await asyncio.to_thread(listed, request, refusal, given=given)
         return RedirectResponse(f"/pages/models/{name}/{digest[:VERSION]}", 303)
 
+
+def add_versions(service: Service, api: APIRouter) -> None:
+    """Add the pages of one model, of a version, and of two versions."""
+
     @api.get("/pages/models/{name}")
     def model(request: Request, name: str) -> Response:
         require(service, request, "audit")
