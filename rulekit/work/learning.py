@@ -20,7 +20,7 @@ from rulekit.graph.overrides import Override, is_date, relabelled
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import left_out
 from rulekit.graph.variants import with_overrides
-from rulekit.learners.contract import find_learner, refuse_unable
+from rulekit.learners.contract import find_learner, learner_names, refuse_unable
 from rulekit.learners.parameters import Parameter, check_parameters, value_for
 from rulekit.limits import OutOfTime
 from rulekit.names import near_names
@@ -103,6 +103,11 @@ class TrainingRequest:
                 raise InputError(f"{self.learner} has no sizes", where="--size", fix="leave it out")
             parameters["size"] = self.size
         return parameters
+
+
+def learners() -> list[str]:
+    """The names of the learners that are installed, sorted."""
+    return learner_names()
 
 
 def parameters(learner: str) -> tuple[Parameter, ...]:

@@ -27,8 +27,8 @@ r"""A path on this host: browsers take `//` and `/\` for the beginning of anothe
 def routes(service: Service) -> APIRouter:
     """All pages; no token is needed for the form that takes one, and for the style."""
     api = APIRouter(route_class=PageRoute, include_in_schema=False)
-    for part in (models, rows, jobs):
-        part.add(service, api)
+    for add in (models.add, models.add_versions, rows.add, jobs.add, jobs.add_promotions):
+        add(service, api)
 
     @api.get("/static/{name}")
     def static(name: str) -> Response:

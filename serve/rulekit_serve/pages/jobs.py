@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse
 
 from rulekit import synthetic
-from rulekit.learners.contract import learner_names
+from rulekit.work.learning import learners
 from rulekit_serve.api.jobs import READERS, submit
 from rulekit_serve.api.promotion import promote, promotion_of
 from rulekit_serve.deciding import Service
@@ -24,6 +24,7 @@ from rulekit_serve.jobs import gates, table, uploads
 from rulekit_serve.pages.showing import form_of, html, moment, require
 from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
 from rulekit_serve.settings import MEGABYTE
+from rulekit_serve.store.database import Database
 
 _MOST = 100
 _SAMPLE = {"kind": "train", "model": "loans", "target": "default", "options": {"positive": "yes", "holdout": 0.25}}
@@ -33,14 +34,9 @@ def add(service: Service, api: APIRouter) -> None:
     """Add the pages of work."""
     database = service.database
 
-    def files() -> list[tuple[str, str]]:
-        """The choices of an upload."""
-        found = uploads.listed(database, _MOST)
-        return [("", "none"), *((each["id"], f"{each['name']}, {moment(each['added'])}") for each in found)]
-
     def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
-        learners = [name for name in learner_names() if not name.endswith("paper")]
-        known = {"jobs": table.listed(database, _MOST), "files": files(), "learners": learners}
+        choices = [(name, name) for name in learners() if not name.endswith("paper")]
+        known = {"jobs": table.listed(database, _MOST), "files": _files(database), "learners": choices}
         return html(request, "jobs.html", fault, **known | values)
 
     @api.get("/pages/jobs")
@@ -93,6 +89,10 @@ def add(service: Service, api: APIRouter) -> None:
         job = await asyncio.to_thread(submit, service, asked, by)
         return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
 
+
+def add_promotions(service: Service, api: APIRouter) -> None:
+    """Add the pages that let an alias mean a version."""
+
     def promotion(
         request: Request, name: str, version: str, alias: str, fault: Refusal | None = None, **values: Any
     ) -> Response:
@@ -102,10 +102,10 @@ def add(service: Service, api: APIRouter) -> None:
         digest = service.registry.digest(name, version)
         now = service.registry.aliases_of(name).get(alias, "")[:VERSION]
         known: dict[str, Any] = {"name": name, "version": digest[:VERSION], "alias": alias, "now": now}
-        known |= {"files": files(), "gates": []}
+        known |= {"files": _files(service.database), "gates": []}
         if alias == CHAMPION:
             asked = promotion_of(service, name, digest, "", {})
-            known["gates"] = gates.known(database, service.settings, asked)
+            known["gates"] = gates.known(service.database, service.settings, asked)
         return html(request, "promote.html", fault, **known | values)
 
     @api.get("/pages/models/{name}/{version}/{alias}")
@@ -127,6 +127,12 @@ def add(service: Service, api: APIRouter) -> None:
         except Refusal as refusal:
             return await asyncio.to_thread(promotion, request, name, version, alias, refusal, given=given)
         return RedirectResponse(f"/pages/jobs/{answer['id']}" if "id" in answer else f"/pages/models/{name}", 303)
+
+
+def _files(database: Database) -> list[tuple[str, str]]:
+    """The choices of an upload."""
+    found = uploads.listed(database, _MOST)
+    return [("", "none"), *((each["id"], f"{each['name']}, {moment(each['added'])}") for each in found)]
 
 
 async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:

@@ -35,8 +35,7 @@ def add(service: Service, api: APIRouter) -> None:
         for name in service.registry.names:
             own = summary(service, name)
             shown = service.registry.aliases_of(name).get(CHAMPION) or own["versions"][0]["digest"]
-            rules = len(service.registry.decider(name, shown).rules)
-            found.append(own | {"rules": rules, "shown": shown[:VERSION]})
+            found.append(own | {"rules": len(service.registry.decider(name, shown).rules), "shown": shown[:VERSION]})
         return html(request, "models.html", fault, models=found, **values)
 
     @api.get("/")
@@ -63,6 +62,10 @@ def add(service: Service, api: APIRouter) -> None:
             return await asyncio.to_thread(listed, request, refusal, given=given)
         return RedirectResponse(f"/pages/models/{name}/{digest[:VERSION]}", 303)
 
+
+def add_versions(service: Service, api: APIRouter) -> None:
+    """Add the pages of one model, of a version, and of two versions."""
+
     @api.get("/pages/models/{name}")
     def model(request: Request, name: str) -> Response:
         require(service, request, "audit")
@@ -88,7 +91,9 @@ def add(service: Service, api: APIRouter) -> None:
         require(service, request, "audit")
         digest = service.registry.digest(name, version)
         size = counts(service.registry.decider(name, digest).graph)
-        return html(request, "version.html", model=facts(service, name, digest), size=size, aliases=ALIASES)
+        known = facts(service, name, digest)
+        proofs = [{**each, "name": each["gate"], "said": each["body"]["said"]} for each in known["proofs"]]
+        return html(request, "version.html", model=known, proofs=proofs, size=size, aliases=ALIASES)
 
 
 def _choices(found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -68,7 +68,14 @@ def add(service: Service, api: APIRouter) -> None:
         found = page(service, asked, _A_PAGE, cursor)
         following = found[-1]["number"] if len(found) == _A_PAGE else None
         names = service.registry.names
-        return html(request, "decisions.html", decisions=found, asked=asked, cursor=following, names=names)
+        return html(
+            request,
+            "decisions.html",
+            decisions=found,
+            asked=asked,
+            cursor=following,
+            names=[("", "all"), *((name, name) for name in names)],
+        )
 
     @api.get("/pages/decision")
     def one(request: Request, id: str = "") -> Response:
