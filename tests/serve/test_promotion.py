@@ -96,8 +96,8 @@ def test_a_version_that_flips_too_much_or_is_worse_stays_out(served: Running) ->
     assert job["state"] == "failed"
     assert _held(job["result"]["gates"]) == {"verify": True, "check": True, "compare": False, "figures": False}
     assert job["message"] == (
-        "champion stays: compare: 25.00% of the rows of the upload flip, and 5.00% may; "
-        "figures: balanced accuracy 64.29%, of the champion 100.00%; 1 points less may be"
+        "champion stays: compare: 25.00% of the rows of the upload get another decision; at most 5.00% may; "
+        "figures: balanced accuracy 64.29%; the champion has 100.00%, and at most 1 point less is allowed"
     )
     assert _champion(served) == first
     assert _last(served)["how"] == "sent"

@@ -88,8 +88,8 @@ def _measured_on(upload: str, target: str) -> str:
 
 def _within(settings: Settings, share: float | None, rows: str) -> tuple[bool, str]:
     if share is None:
-        return False, f"which share of {rows} flips is not known; give an upload"
-    return share <= settings.flips, f"{share:.2%} of {rows} flip, and {settings.flips:.2%} may"
+        return False, f"how many of {rows} get another decision is not known; give an upload"
+    return share <= settings.flips, f"{share:.2%} of {rows} get another decision; at most {settings.flips:.2%} may"
 
 
 def known(database: Database, settings: Settings, asked: Promotion) -> list[Gate]:
@@ -118,7 +118,8 @@ def _worse(connection: Connection, settings: Settings, asked: Promotion) -> Gate
     if new is None or old is None:
         return Gate(FIGURES)
     here, there = new["balanced_accuracy"], old["balanced_accuracy"]
-    said = f"balanced accuracy {here:.2%}, of the champion {there:.2%}; {settings.worse:g} points less may be"
+    points = f"{settings.worse:g} point{'s' * (settings.worse != 1.0)}"
+    said = f"balanced accuracy {here:.2%}; the champion has {there:.2%}, and at most {points} less is allowed"
     return Gate(FIGURES, 100.0 * (there - here) <= settings.worse + 1e-9, said, max(new["time"], old["time"]))
 
 
