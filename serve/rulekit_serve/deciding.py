@@ -57,10 +57,13 @@ class Answer:
     probabilities: Sequence[Sequence[float]]
     fired: Sequence[Fired]
 
-    def decisions(self) -> str:
-        """All as a JSON list."""
+    def decisions(self, reasons: Sequence[Any] = ()) -> str:
+        """All as a JSON list; reasons: of each row, or of none."""
         rows = zip(map(dumped, self.ids), self.labels, self.probabilities, self.fired, strict=True)
-        return f"[{','.join([self.words.decision(*row) for row in rows])}]"
+        found = [self.words.decision(*row) for row in rows]
+        if reasons:
+            found = [f'{row[:-1]},"reasons":{dumped(own)}}}' for row, own in zip(found, reasons, strict=True)]
+        return f"[{','.join(found)}]"
 
 
 async def decide(

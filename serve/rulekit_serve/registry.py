@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import threading
@@ -20,10 +21,12 @@ from rulekit.work.deciding import Decider
 from rulekit_serve.failures import Refusal, unavailable, unknown
 from rulekit_serve.store import history
 from rulekit_serve.store.database import Database
-from rulekit_serve.store.tables import aliases, models
+from rulekit_serve.store.tables import aliases, events, models
 from rulekit_serve.words import Words
 
 CHAMPION, CANDIDATE, SHADOW = "champion", "candidate", "shadow"
+REASONS = "reasons"
+"""The kind of the event that sets a catalogue of reasons."""
 ALIASES = (CHAMPION, CANDIDATE, SHADOW)
 VERSION = 12
 """Digits of the digest that name a version."""
@@ -41,6 +44,7 @@ class Registry:
         self._database, self._lock = database, threading.Lock()
         self._aliases: dict[tuple[str, str], str] = {}
         self._versions: dict[str, tuple[str, ...]] = {}
+        self._reasons: dict[str, str] = {}
         self._loaded: dict[str, Words] = {}
         self._read, self._ended = 0.0, threading.Event()
         threading.Thread(target=self._run, name="aliases", daemon=True).start()
@@ -61,13 +65,15 @@ class Registry:
         with self._database.read() as connection:
             named = connection.execute(select(aliases.c.name, aliases.c.alias, aliases.c.digest)).all()
             known = connection.execute(select(models.c.name, models.c.digest).order_by(models.c.added)).all()
+            told = select(events.c.model, events.c.body).where(events.c.kind == REASONS).order_by(events.c.number)
+            reasons = {name: json.loads(body)["catalogue"] for name, body in connection.execute(told)}
         versions: dict[str, list[str]] = {}
         for name, digest in known:
             versions.setdefault(name, []).append(digest)
         with self._lock:
             self._aliases = {(name, alias): digest for name, alias, digest in named}
             self._versions = {name: tuple(own) for name, own in versions.items()}
-            self._read = begun
+            self._reasons, self._read = reasons, begun
 
     def _fresh(self) -> None:
         if time.monotonic() - self._read > _STALE:
@@ -94,6 +100,10 @@ class Registry:
     def shadow(self, name: str) -> str | None:
         """The digest of the model that decides beside the champion."""
         return self._aliases.get((name, SHADOW))
+
+    def catalogue(self, name: str) -> str | None:
+        """The catalogue of reasons for adverse decisions of a model, where one is set."""
+        return self._reasons.get(name)
 
     def digest(self, name: str, version: str = CHAMPION) -> str:
         """The digest that an alias or the first digits of a version mean."""

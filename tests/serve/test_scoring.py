@@ -258,3 +258,28 @@ def test_tensors_as_bytes(served: Running, kind: str) -> None:
     for broken in (body[:-1], text, body + b"x"):
         status = served.client.post("/v2/models/loans/infer", content=broken, headers=headers).status_code
         assert status == (200 if broken is not text and len(broken) > len(body) else 400)
+
+
+def test_adverse_decisions_have_the_reasons_of_a_catalogue(served: Running) -> None:
+    assert "reasons" not in served.score([ROW]).json()["decisions"][0]
+    catalogue = b"""adverse = ["yes"]
+[[reason]]
+code = "R1"
+text = "Amount too high for the age"
+columns = ["amount", "age"]
+[[reason]]
+code = "R2"
+text = "Place"
+columns = ["city"]
+"""
+    put = lambda data, role: served.client.put("/models/loans/reasons", content=data, headers=served.as_[role])  # noqa: E731
+    assert put(catalogue, "score").status_code == 403
+    assert put(catalogue.replace(b"amount", b"sum"), "promote").status_code == 422
+    assert put(b"\xff[", "promote").status_code == 422
+    assert put(catalogue, "promote").status_code == 200
+    first, second, third = served.score([ROW, ROW | {"age": 60}, ROW | {"city": "there"}]).json()["decisions"]
+    assert [reason["code"] for reason in first["reasons"]] == ["R1"]
+    assert second["reasons"] == []
+    assert {reason["code"] for reason in third["reasons"]} == {"R1", "R2"}
+    past = served.client.get("/models/loans/history", headers=served.as_["audit"]).json()
+    assert past["events"][0]["body"]["catalogue"] == catalogue.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 
+from rulekit.audit.reason_codes.reasons import parse_catalogue, required
 from rulekit.errors import RulekitError
 from rulekit.work.models import export, show
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.bodies import body_of
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal
-from rulekit_serve.registry import VERSION, read_model
+from rulekit_serve.registry import REASONS, VERSION, read_model
 from rulekit_serve.store import history
 from rulekit_serve.store.tables import models, proofs
 
@@ -69,6 +71,25 @@ def routes(service: Service) -> APIRouter:
         graph = read_model(data, _CONTENT.get(kind, kind))
         digest = service.registry.add(name, graph, caller.name, "sent")
         return json_response({"model": name, "version": digest[:VERSION], "digest": digest}, 201)
+
+    @api.put("/{name}/reasons")
+    async def reasons(request: Request, name: str) -> Response:
+        caller = service.access.require(request, "promote")
+        data = await body_of(request, service.settings)
+
+        def work() -> int:
+            graph = service.registry.decider(name, service.registry.digest(name)).graph
+            try:
+                required(parse_catalogue(data, "the catalogue"), graph)
+            except RulekitError as error:
+                raise Refusal(422, error.what, "", error.fix) from None
+            with service.database.write() as connection:
+                body = {"catalogue": data.decode()}
+                number = history.append(service.database, connection, name, REASONS, caller.name, body)
+            service.registry.refresh()
+            return number
+
+        return json_response({"model": name, "event": await asyncio.to_thread(work)})
 
     return api
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from rulekit.audit.explaining.explanations import ExplainOptions, explain
+from rulekit.audit.reason_codes.reasons import adverse_classes, parse_catalogue, required
 from rulekit.errors import RulekitError
 from rulekit.limits import Deadline
 from rulekit_serve.api.protocol import columns_of_tensors, json_response, named
@@ -32,8 +33,10 @@ def routes(service: Service) -> APIRouter:
         version = request.query_params.get("version", CHAMPION)
         data = await body_of(request, service.settings)
         columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
-        known = request.headers.get(_REQUEST)
-        return by_row(await decide(service, caller, name, version, columns, n, known))
+        answer = await decide(service, caller, name, version, columns, n, request.headers.get(_REQUEST))
+        catalogue = service.registry.catalogue(name)
+        reasons = () if catalogue is None else await asyncio.to_thread(because, service, answer, columns, catalogue)
+        return by_row(answer, "decisions", reasons)
 
     @api.post("/explain/{name}")
     async def explained(request: Request, name: str, version: str = CHAMPION) -> Response:
@@ -77,10 +80,25 @@ def why(service: Service, name: str, digest: str, columns: Columns) -> list[dict
     return plain
 
 
-def by_row(answer: Answer, key: str = "decisions") -> Response:
-    """The decisions of an answer, a row an object."""
+def because(service: Service, answer: Answer, columns: Columns, text: str) -> list[Any]:
+    """By row the reasons of a catalogue for an adverse decision, none where it is not adverse.
+
+    None of any row where the catalogue does not fit this version.
+    """
+    decider, catalogue = answer.words.decider, parse_catalogue(text.encode(), "the catalogue")
+    try:
+        known, adverse = required(catalogue, decider.graph), adverse_classes(decider.graph, catalogue)
+    except RulekitError:
+        return []
+    limit = Deadline(service.settings.seconds)
+    asked = ExplainOptions(changes=False, sentences=False, reasons=known, adverse=adverse, deadline=limit)
+    return [row.get("reasons", []) for row in explain(decider.graph, decider.table(columns), asked)]
+
+
+def by_row(answer: Answer, key: str, reasons: Sequence[Any] = ()) -> Response:
+    """The decisions of an answer, a row an object; reasons: of each row, where a catalogue is set."""
     head = dumped({"model": answer.model, "version": answer.digest[:VERSION], "digest": answer.digest})
-    return Response(f'{head[:-1]},"{key}":{answer.decisions()}}}', media_type="application/json")
+    return Response(f'{head[:-1]},"{key}":{answer.decisions(reasons)}}}', media_type="application/json")
 
 
 def columns_of_mlflow(given: Mapping[str, Any], most: int) -> tuple[Columns, int]:
