@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import psycopg
 import pytest
+from rulekit_exporters.sql import SERVER
 from rulekit_serve.failures import Refusal
 from rulekit_serve.store.tables import decisions
 from serving import OTHER, ROW, Running, loans, running
@@ -104,6 +107,27 @@ def test_a_lost_database_decides_nothing(served: Running) -> None:
         connection.execute(text("ALTER TABLE gone RENAME TO decisions"))
     assert count(served) == 0
     assert served.score([ROW]).status_code == 200
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_stopped_server_decides_nothing(on_each: Running, database: str) -> None:
+    """Its connections end, and it lets in no others; then it is back."""
+    name = database.partition("?")[0].rpartition("/")[2]
+
+    def admin(*statements: str) -> None:
+        with psycopg.connect(os.environ[SERVER], autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)  # type: ignore[arg-type]
+
+    assert on_each.score([ROW]).status_code == 200
+    ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    admin(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false", ended)
+    answers = [on_each.score([ROW], **{"X-Request-Id": f"r{i}"}) for i in range(3)]
+    assert [answer.status_code for answer in answers] == [503] * 3
+    assert "database" in answers[0].json()["error"]
+    admin(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert on_each.score([ROW], **{"X-Request-Id": "r1"}).status_code == 200
+    assert count(on_each) == 2
 
 
 def test_a_clock_that_is_set_back_loses_nothing(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
