@@ -20,8 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,12 +32,39 @@ from rulekit_serve.registry import Registry
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 
+from rulekit.graph.files.model_files import export
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.learning import TrainingRequest
 from rulekit.work.training import train
 
 CLIENTS, ROWS = (1, 8, 64), (1, 1_000)
+PEERS = {"mlserver": ("mlserver", "onnxruntime"), "mlflow": ("mlflow", "onnx", "onnxruntime")}
+ENVIRONMENTS = Path(__file__).parents[2] / "build"
+"""Each peer has one of its own, since they ask for other versions of packages than we do."""
+MLSERVER = """
+import numpy as np
+import onnxruntime
+from mlserver import MLModel
+from mlserver.types import InferenceResponse, ResponseOutput
+class OnnxModel(MLModel):
+    async def load(self):
+        self.session = onnxruntime.InferenceSession("model.onnx")
+        return True
+    async def predict(self, payload):
+        types = {"BYTES": object, "FP32": np.float32}
+        feeds = {i.name: np.array(list(i.data), dtype=types[i.datatype]).reshape(-1, 1) for i in payload.inputs}
+        label, chances = self.session.run(None, feeds)
+        texts = [str(one) for one in label.tolist()]
+        outputs = [ResponseOutput(name="label", shape=[len(label)], datatype="BYTES", data=texts)]
+        flat = chances.ravel().tolist()
+        outputs.append(ResponseOutput(name="probabilities", shape=list(chances.shape), datatype="FP32", data=flat))
+        return InferenceResponse(model_name=self.name, outputs=outputs)
+"""
+MLFLOW = """
+import sys, mlflow.onnx, onnx
+mlflow.onnx.save_model(onnx.load(sys.argv[1]), sys.argv[2])
+"""
 BARE = """
 from fastapi import FastAPI, Request, Response
 app = FastAPI(openapi_url=None)
@@ -67,9 +93,10 @@ def made(folder: Path) -> tuple[RuleGraph, list[dict[str, object]]]:
 def served(command: list[str], port: int, folder: Path, **environment: str) -> Iterator[None]:
     """A server that answers on a port."""
     known = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]), **environment}
-    with (folder / "server.log").open("w") as log, subprocess.Popen(command, env=known, stdout=log, stderr=log) as own:
+    log = (folder / "server.log").open("w")
+    with log, subprocess.Popen(command, env=known, cwd=folder, stdout=log, stderr=log) as own:
         try:
-            for _ in range(300):
+            for _ in range(600):
                 with socket.socket() as tried:
                     if tried.connect_ex(("127.0.0.1", port)) == 0:
                         break
@@ -152,9 +179,63 @@ def servers(name: str, model: RuleGraph, folder: Path, url: str) -> Iterator[tup
         with served(command, port, own):
             yield port, ""
         return
+    if name in PEERS:
+        with peer(name, model, own) as port:
+            yield port, ""
+        return
     settings = Settings(own, url if name == "postgres" else "")
     with ours(model, replace(settings, recorded=name != "unrecorded")) as found:
         yield found
+
+
+def environment(name: str) -> Path:
+    """The folder of the programs of a peer, which is installed where it is not there."""
+    programs = ENVIRONMENTS / name / "bin"
+    if not (programs / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENTS / name)], check=True)
+        install = [str(programs / "python"), "-m", "pip", "install", "--quiet", *PEERS[name]]
+        subprocess.run(install, check=True)
+    return programs
+
+
+@contextmanager
+def peer(name: str, model: RuleGraph, folder: Path) -> Iterator[int]:
+    """A peer that serves the ONNX of the model; its port."""
+    programs, port = environment(name), free_port()
+    export(model, folder / "model.onnx", to="onnx")
+    if name == "mlserver":
+        (folder / "own.py").write_text(MLSERVER)
+        known = {"http_port": port, "grpc_port": free_port(), "metrics_port": free_port(), "parallel_workers": 0}
+        (folder / "settings.json").write_text(json.dumps(known | {"debug": False}))
+        (folder / "model-settings.json").write_text(json.dumps({"name": "m", "implementation": "own.OnnxModel"}))
+        command = [str(programs / "mlserver"), "start", "."]
+    else:
+        own = [str(programs / "python"), "-c", MLFLOW, "model.onnx", "model"]
+        subprocess.run(own, check=True, cwd=folder, capture_output=True)
+        command = [str(programs / "mlflow"), "models", "serve", "-m", "model", "-p", str(port)]
+        command += ["--env-manager", "local", "--workers", "1"]
+    with served(command, port, folder, PYTHONPATH=str(folder), PATH=f"{programs}{os.pathsep}{os.environ['PATH']}"):
+        time.sleep(3.0)  # the port is open before the model is loaded
+        yield port
+
+
+def call_of_peer(name: str, rows: list[dict[str, object]], used: Sequence[str]) -> bytes:
+    """The same rows in the form of a peer."""
+    columns = {column: [row[column] for row in rows] for column in used}
+    if name == "mlflow":
+        return call_of(
+            "/invocations", {"inputs": {column: [[cell] for cell in own] for column, own in columns.items()}}
+        )
+    inputs = [
+        {
+            "name": column,
+            "shape": [len(own), 1],
+            "datatype": "BYTES" if isinstance(own[0], str) else "FP32",
+            "data": own,
+        }
+        for column, own in columns.items()
+    ]
+    return call_of("/v2/models/m/infer", {"inputs": inputs})
 
 
 def main() -> None:
@@ -162,8 +243,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--postgres", default="", help="the URL of an empty database")
+    parser.add_argument("--peers", action="store_true", help="install and measure MLServer and MLflow")
     options = parser.parse_args()
-    names = ["bare", "unrecorded", "sqlite", *["postgres"] * bool(options.postgres)]
+    names = ["bare", "unrecorded", "sqlite", *["postgres"] * bool(options.postgres), *list(PEERS) * options.peers]
     with tempfile.TemporaryDirectory() as made_here:
         folder = Path(made_here)
         model, rows = made(folder)
@@ -172,6 +254,8 @@ def main() -> None:
             with servers(name, model, folder, options.postgres) as (port, token):
                 for n in ROWS:
                     call = call_of("/score/m", rows[:n], token)
+                    if name in PEERS:
+                        call = call_of_peer(name, rows[:n], model.used_features)
                     for clients in CLIENTS:
                         taken = np.array(loaded(port, call, clients, options.seconds))
                         rate = len(taken) / options.seconds
@@ -182,9 +266,6 @@ def main() -> None:
                             f"p50 {middle:8.2f} p99 {high:8.2f} times bare {bare[n, clients] / rate:6.2f}",
                             flush=True,
                         )
-                if name != "bare":
-                    health = f"http://127.0.0.1:{port}/v2/health/ready"
-                    assert urllib.request.urlopen(health).status == 200
 
 
 if __name__ == "__main__":
