@@ -12,6 +12,7 @@ where something took longer than the limit and `BESIDE` seconds for reading and 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shlex
@@ -81,6 +82,8 @@ COMMANDS = {
     "try": "try rows.csv --target y {limit}",
     "resize": "resize trained.json --rules 9999 -o {out}.json",
     "stability": "stability trained.json rows.csv {limit}",
+    "replay": "replay log.jsonl --model edited.json",
+    "serve": "serve --folder {out} --new-token one",  # which ends at once
     "demo": "demo --folder {out}",
 }
 """By name what runs on the model, in the order in which files are made. {limit}: the option; {out}: a new file.
@@ -127,6 +130,17 @@ def rows(n_rows: int, seed: int = 1) -> str:
         numbers = (str(round(draw.uniform(0, 100), 1)) for _ in COLUMNS)
         lines.append(",".join([*numbers, draw.choice(LEVELS), draw.choice(("no", "yes"))]))
     return "\n".join([*lines, ""])
+
+
+def log(table: str) -> str:
+    """The rows of a table as recorded decisions, a line each."""
+    head, *lines = (line.split(",")[:-1] for line in table.splitlines())
+    known = {"time": "2026-01-01", "model": "m", "digest": "0" * 64, "masked": [], "label": "no", "rules": []}
+    found = []
+    for number, cells in enumerate(lines):
+        row = {name: cell if name == "k" else float(cell) for name, cell in zip(head, cells, strict=True)}
+        found.append(json.dumps({"id": str(number), "row": row, "probabilities": [0.5, 0.5], **known}))
+    return "\n".join([*found, ""])
 
 
 def wide(columns: int) -> str:
@@ -213,6 +227,7 @@ def main() -> None:
         for name, text in texts.items():
             (folder / f"{name}.rules").write_text(text)
         (folder / "rows.csv").write_text(rows(1_000))
+        (folder / "log.jsonl").write_text(log(rows(1_000)))
         if any(asked(name, name.split()[0]) for name in COMMANDS):
             for name in texts:
                 run(f"make {name}", f"import {name}.rules -o {name}.json", folder, PATIENCE)

@@ -209,11 +209,13 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --certificate FILE (file): The TLS certificate (PEM).
 --key FILE as key.tls (file): The key of the certificate (PEM).
 --behind-proxy (flag): A proxy ends TLS and passes the calls on.
---mask COL as masked (texts): Never store the cells of this column.
---max-rows N as most_rows (integer 1..1000000 = 10000): The most rows of a call.
---max-body MB as most_body (integer 1..1024 = 16): The most megabytes of a call.
---max-upload MB as most_upload (integer 1..65536 = 2048): The most megabytes of an uploaded table.
---call-seconds N as call_seconds (number 1..3600 = 30.0): The most seconds of a call.
+--mask COL (texts): Never store the cells of this column.
+--max-rows N (integer 1..1000000 = 10000): The most rows of a call.
+--max-body MB (integer 1..1024 = 16): The most megabytes of a call.
+--max-upload MB (integer 1..65536 = 2048): The most megabytes of an uploaded table.
+--call-seconds N (number 1..3600 = 30.0): The most seconds of a call.
+--max-flips X (number 0.0..1.0 = 0.05): A new champion may decide at most this share of rows otherwise than the old one.
+--max-worse X (number 0.0..100.0 = 1.0): The balanced accuracy of a new champion may be this many points lower.
 --jobs N (integer 0..64 = 2): Run at most so many jobs side by side.
 --rate N (number 0.. = 0.0): The most calls a second of one token; 0 for no limit.
 --new-token NAME (text): Make a token of this name, print it, and stop.

@@ -8,9 +8,12 @@ from rulekit.errors import InputError
 from rulekit_cli.console import log, result
 from rulekit_cli.options import command
 
-_SERVED = "folder.service database host port processes certificate key.tls behind_proxy masked most_rows most_body"
-_SERVED += " most_upload call_seconds jobs rate new_token roles.token migrate"
+_SERVED = "folder.service database host port processes certificate key.tls behind_proxy mask max_rows max_body"
+_SERVED += " max_upload call_seconds max_flips max_worse jobs rate new_token roles.token migrate"
 _MEGABYTE = 1 << 20
+_LIMITS = {"body": "max_body", "upload": "max_upload", "rows": "max_rows", "seconds": "call_seconds", "jobs": "jobs"}
+_LIMITS |= {"rate": "rate", "flips": "max_flips", "worse": "max_worse"}
+"""By field of the settings the option that sets it."""
 
 
 @command(_SERVED)
@@ -19,20 +22,15 @@ def serve(
     port: int,
     processes: int,
     behind_proxy: bool,
-    most_rows: int,
-    most_body: int,
-    most_upload: int,
-    call_seconds: float,
-    jobs: int,
-    rate: float,
     migrate: bool,
     folder: Path = Path("rulekit-data"),
     database: str = "",
     certificate: Path | None = None,
     key: Path | None = None,
-    masked: tuple[str, ...] = (),
+    mask: tuple[str, ...] = (),
     new_token: str | None = None,
     roles: tuple[str, ...] = (),
+    **limits: Any,
 ) -> None:
     """Serve models over HTTP, and record each decision before it is answered.
 
@@ -52,18 +50,10 @@ def serve(
     except ImportError as error:
         what = f"the service needs a package that is not installed: {error.name}"
         raise InputError(what, where="rulekit serve", fix='pip install "rulekit-portable[serve]"') from None
-    settings = Settings(
-        folder,
-        database,
-        tuple(masked),
-        body=most_body * _MEGABYTE,
-        upload=most_upload * _MEGABYTE,
-        rows=most_rows,
-        seconds=call_seconds,
-        jobs=jobs,
-        rate=rate,
-        secure=certificate is not None or behind_proxy,
-    )
+    asked = {name: limits[option] for name, option in _LIMITS.items()}
+    asked |= {name: asked[name] * _MEGABYTE for name in ("body", "upload")}
+    secure = certificate is not None or behind_proxy
+    settings = Settings(folder, database, tuple(mask), secure=secure, **asked)
     if migrate:
         serving.migrate(settings)
         log("the database has the version of this rulekit")
