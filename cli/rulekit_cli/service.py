@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rulekit.errors import InputError
 from rulekit_cli.console import log, result

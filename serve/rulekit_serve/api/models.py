@@ -76,22 +76,24 @@ def routes(service: Service) -> APIRouter:
     async def reasons(request: Request, name: str) -> Response:
         caller = service.access.require(request, "promote")
         data = await body_of(request, service.settings)
-
-        def work() -> int:
-            graph = service.registry.decider(name, service.registry.digest(name)).graph
-            try:
-                required(parse_catalogue(data, "the catalogue"), graph)
-            except RulekitError as error:
-                raise Refusal(422, error.what, "", error.fix) from None
-            with service.database.write() as connection:
-                body = {"catalogue": data.decode()}
-                number = history.append(service.database, connection, name, REASONS, caller.name, body)
-            service.registry.refresh()
-            return number
-
-        return json_response({"model": name, "event": await asyncio.to_thread(work)})
+        number = await asyncio.to_thread(_with_reasons, service, name, data, caller.name)
+        return json_response({"model": name, "event": number})
 
     return api
+
+
+def _with_reasons(service: Service, name: str, data: bytes, by: str) -> int:
+    """Set the catalogue of reasons of a model, which must fit its champion; the number of the event."""
+    graph = service.registry.decider(name, service.registry.digest(name)).graph
+    try:
+        required(parse_catalogue(data, "the catalogue"), graph)
+    except RulekitError as error:
+        raise Refusal(422, error.what, "", error.fix) from None
+    with service.database.write() as connection:
+        body = {"catalogue": data.decode()}
+        number = history.append(service.database, connection, name, REASONS, by, body)
+    service.registry.refresh()
+    return number
 
 
 def summary(service: Service, name: str) -> dict[str, Any]:
