@@ -17,7 +17,7 @@ from rulekit_serve.settings import MEGABYTE, Settings
 
 Columns = Mapping[str, Any]
 _MOST_COLUMNS = 10_000
-_SCALARS = (str, int, float, bool, type(None))
+_SCALARS = {str, int, float, bool, type(None)}
 _ARROW = ("application/vnd.apache.arrow.stream", "application/x-apache-arrow-stream")
 
 
@@ -108,6 +108,8 @@ def columns_of_rows(rows: Any, most: int) -> tuple[Columns, int]:
     if not all(isinstance(row, dict) for row in rows):
         raise Refusal(422, "each row is an object of cells by column", "rows")
     first = tuple(rows[0])
+    if len(rows) == 1 and {*map(type, rows[0].values())} <= _SCALARS and 0 < len(first) <= _MOST_COLUMNS:
+        return {name: [cell] for name, cell in rows[0].items()}, 1
     if first and all(tuple(row) == first for row in rows):
         columns = dict(zip(first, map(list, zip(*(row.values() for row in rows), strict=True)), strict=True))
     else:
@@ -125,7 +127,7 @@ def sized(columns: Columns, n: int, most: int) -> tuple[Columns, int]:
     if len(columns) > _MOST_COLUMNS:
         raise Refusal(422, f"more than {_MOST_COLUMNS} columns", "rows")
     for name, cells in columns.items():
-        if not isinstance(cells, pl.Series) and not {*map(type, cells)} <= {*_SCALARS}:
+        if not isinstance(cells, pl.Series) and not {*map(type, cells)} <= _SCALARS:
             raise Refusal(422, f"a cell of {name[:60]!r} is no text, number, truth value or null", name[:60])
     return columns, n
 

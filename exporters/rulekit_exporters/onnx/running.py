@@ -127,10 +127,13 @@ def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
         if length != n_rows:
             raise InputError(f"{length} rows, but {n_rows} in another input", where=f"input {name!r}")
     for start in range(0, max(n_rows, 1), CHUNK):
-        fed = {name: array[start : start + CHUNK] for name, array in feeds.items()}
+        few = n_rows <= CHUNK
+        fed = dict(feeds) if few else {name: array[start : start + CHUNK] for name, array in feeds.items()}
         outputs = session(fed)
         if len(outputs) < 2 or any(np.shape(output)[:1] != (min(CHUNK, n_rows - start),) for output in outputs):
             raise FormatError("the outputs of this ONNX file are not a label and probabilities for each row")
+        if few:
+            return outputs
         chunks.append(outputs)
     return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
 

@@ -13,7 +13,7 @@ from rulekit.audit.explaining.explanations import ExplainOptions, explain
 from rulekit.audit.reason_codes.reasons import adverse_classes, parse_catalogue, required
 from rulekit.errors import RulekitError
 from rulekit.limits import Deadline
-from rulekit_serve.api.protocol import columns_of_tensors, json_response, named
+from rulekit_serve.api.protocol import NAMED, columns_of_tensors, json_response, named
 from rulekit_serve.bodies import Columns, body_of, columns_of, columns_of_rows, object_of, sized
 from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
@@ -27,9 +27,9 @@ def routes(service: Service) -> APIRouter:
     """POST /score/M, /explain/M and /invocations."""
     api = APIRouter(tags=["Scoring"])
 
-    @api.post("/score/{name}")
-    async def score(request: Request, name: str) -> Response:
-        caller = service.access.require(request, "score")
+    @api.post("/score/{name}", openapi_extra=NAMED)
+    async def score(request: Request) -> Response:
+        caller, name = service.access.require(request, "score"), request.path_params["name"]
         version = request.query_params.get("version", CHAMPION)
         data = await body_of(request, service.settings)
         columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
