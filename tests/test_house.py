@@ -66,7 +66,7 @@ OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance")
 @pytest.mark.parametrize(
     ("folder", "forbidden"),
     [
-        ("rulekit", ("rulekit_exporters", "rulekit_cli", "benchmarks", "pytest", "hypothesis")),
+        ("rulekit", ("rulekit_exporters", "rulekit_cli", "rulekit_serve", "benchmarks", "pytest", "hypothesis")),
         *((f"rulekit/{room}", (*ROOMS[k + 1 :], *OVER_SHOWN)) for k, room in enumerate(ROOMS[:5])),
         ("rulekit/graph", ("simplification",)),
         ("rulekit/cells", ("simplification",)),
