@@ -200,6 +200,7 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --run-untrusted (flag): Also run an artifact that the exporter does not write like this.
 
 # The service
+[MODEL]... as models (files): Serve these models under the names of their files; each is champion once it is proved.
 --folder DIR as folder.service (file): Keep uploads, reports and, without --database, all else here; rulekit-data by
   default.
 --database URL (text): sqlite:///FILE or postgresql://USER@HOST/NAME; a SQLite file in the folder by default.

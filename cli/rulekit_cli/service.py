@@ -9,7 +9,7 @@ from rulekit.errors import InputError
 from rulekit_cli.console import log, result
 from rulekit_cli.options import command
 
-_SERVED = "folder.service database host port processes certificate key.tls behind_proxy mask max_rows max_body"
+_SERVED = "models folder.service database host port processes certificate key.tls behind_proxy mask max_rows max_body"
 _SERVED += " max_upload call_seconds max_flips max_worse jobs rate new_token roles.token migrate"
 _MEGABYTE = 1 << 20
 _LIMITS = {"body": "max_body", "upload": "max_upload", "rows": "max_rows", "seconds": "call_seconds", "jobs": "jobs"}
@@ -29,6 +29,7 @@ def serve(
     certificate: Path | None = None,
     key: Path | None = None,
     mask: tuple[str, ...] = (),
+    models: tuple[Path, ...] = (),
     new_token: str | None = None,
     roles: tuple[str, ...] = (),
     **limits: Any,
@@ -42,6 +43,7 @@ def serve(
     \b
     Examples:
       rulekit serve
+      rulekit serve loans.json
       rulekit serve --new-token scoring --roles score
       rulekit serve --database postgresql://rulekit@db/rulekit --host 0.0.0.0 --behind-proxy --processes 4
     """
@@ -64,7 +66,10 @@ def serve(
         return
     where = serving.Listening(host, port, certificate, key, behind_proxy, processes)
     serving.check(where)
+    offered = serving.offer(settings, models)
     secret = serving.first_token(settings)
+    for name in offered:
+        log(f"model {name}")
     log(f"serving on {where.url}; Ctrl-C ends it")
     if secret is not None:
         log(f"the token of this database, with all roles: {secret}")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import uvicorn
 
 from rulekit.errors import InputError
+from rulekit.graph.files.model_files import load
 from rulekit_serve.access import ROLES, count_tokens, new_token
+from rulekit_serve.failures import Refusal
+from rulekit_serve.jobs import table
+from rulekit_serve.jobs.gates import Promotion
+from rulekit_serve.registry import CHAMPION, VERSION, Registry, checked_name
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 
@@ -59,6 +65,31 @@ def first_token(settings: Settings) -> str | None:
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as written:
         written.write(f"{secret}\n")
     return secret
+
+
+def offer(settings: Settings, files: Sequence[Path]) -> list[str]:
+    """Add models under the names of their files; one without a champion becomes it, once its gates hold.
+
+    What each is called. Raises InputError and FormatError for a file that holds no model.
+    """
+    graphs = {}
+    for file in files:
+        try:
+            checked_name(file.stem)
+        except Refusal as refusal:
+            raise InputError(refusal.what, where=str(file), fix=refusal.fix) from None
+        graphs[file.stem] = load(file)
+    database = _prepare(settings)
+    database.ensure()
+    registry, found = Registry(database), list[str]()
+    for name, graph in graphs.items():
+        digest = registry.add(name, graph, FIRST, "given at the start")
+        if CHAMPION not in registry.aliases_of(name):
+            asked = Promotion(name, digest, "", "given at the start", "", "", False)
+            table.add(database, "promote", {"model": name, "promotion": asdict(asked)}, FIRST)
+        found.append(f"{name}, version {digest[:VERSION]}")
+    registry.close()
+    return found
 
 
 def _prepare(settings: Settings) -> Database:
