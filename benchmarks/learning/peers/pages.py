@@ -27,6 +27,7 @@ PAGES = {
     "ltu": ("paper ltu", "ltu targets", "oblique trees", "unit fits"),
     "speed": ("training time", "cost laws", "out of core", "text scale", "nearest change"),
     "serving": ("prediction", "serving"),
+    "service": (),
     "proofs": ("same model", "noisy forms"),
 }
 
