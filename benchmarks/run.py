@@ -37,6 +37,8 @@ BENCHMARKS = {
     "cost_laws": Benchmark("speed", "training time and memory against rows, columns and units", 8, BOTH),
     "prediction": Benchmark("speed", "latency and throughput of every target beside boosting and a tree", 3, BOTH),
     "serving": Benchmark("speed", "exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
+    "service": Benchmark("speed", "the service, with and without its log, beside an empty endpoint", 2),
+    "service_faults": Benchmark("proofs", "the service while its processes are killed", 4, arguments=("crashes",)),
     "out_of_core": Benchmark("speed", "a file larger than the memory budget", 5, BOTH),
     "same_model": Benchmark(
         "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH
