@@ -232,7 +232,7 @@ def test_a_change_of_the_champion_is_seen_by_another_process(served: Running) ->
     served.service.registry.move("loans", "champion", other, "test", "better", loans().digest)
     begun = time.monotonic()
     while registry.digest("loans") != other:
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < 2.0  # a second, and what a busy machine adds
         time.sleep(0.01)
     with pytest.raises(Refusal, match=", not "):
         registry.move("loans", "champion", other, "test", "late", loans().digest)
