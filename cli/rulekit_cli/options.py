@@ -45,7 +45,7 @@ B as second (file required): The new one.
 -o, --output as output.catalogue (file): Write a catalogue to start from (.toml).
 -o, --output FILE as output.explained (file): Write the explanations of all rows to this file; as JSON with --json.
 -o, --output FILE as output.drift (file): Write the result as JSON there.
--o, --output FILE as output.others (file): Write all decisions that would be others as CSV there.
+-o, --output FILE as output.others (file): Write all decisions that would change as CSV there.
 -o, --output FILE as output.figures (file): Write the figures (JSON) here.
 -o, --output FILE as output.taken (file): That model (.json).
 -o, --output FILE as outputs (files): The file to write, repeatable: report.html, report.json, report.md.
@@ -188,7 +188,7 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --escape-formulas (flag): Put ' before text that a spreadsheet would run as a formula.
 --fail-on WHAT (text): Exit status 1 if: any, columns, rules, classes, psi=0.25 (one is above); several with commas.
 --model B as model.replayed (file required): The other model: a model file (.json), or an artifact with its rules.
---examples N (integer 0.. = 10): Show so many of the decisions that would be others.
+--examples N (integer 0.. = 10): Show this many of the decisions that change.
 --counts (flag): DATA holds counts of rules that an SQL or Python export made.
 --to TARGET (text required): javascript, onnx, python, sql, text, or one installed.
 --rows (integer 0..): How many rows to make, beside every cut; 20,000 by default.
@@ -206,7 +206,7 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --database URL (text): sqlite:///FILE or postgresql://USER@HOST/NAME; a SQLite file in the folder by default.
 --host ADDRESS (text = 127.0.0.1): Listen on this address; another one than this machine's own needs TLS or a proxy.
 --port (integer 1..65535 = 8080): Listen on this port.
---processes N (integer 1..64 = 1): Serve with so many processes on one database.
+--processes N (integer 1..64 = 1): How many processes serve on one database.
 --certificate FILE (file): The TLS certificate (PEM).
 --key FILE as key.tls (file): The key of the certificate (PEM).
 --behind-proxy (flag): A proxy ends TLS and passes the calls on.
@@ -217,7 +217,7 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --call-seconds N (number 1..3600 = 30.0): The most seconds of a call.
 --max-flips X (number 0.0..1.0 = 0.05): A new champion may decide at most this share of rows otherwise than the old one.
 --max-worse X (number 0.0..100.0 = 1.0): The balanced accuracy of a new champion may be this many points lower.
---jobs N (integer 0..64 = 2): Run at most so many jobs side by side.
+--jobs N (integer 0..64 = 2): The largest number of jobs that run at the same time.
 --rate N (number 0.. = 0.0): The most calls a second of one token; 0 for no limit.
 --new-token NAME (text): Make a token of this name, print it, and stop.
 --roles A,B as roles.token (names): Roles of the new token: score, audit, train, promote; all by default.

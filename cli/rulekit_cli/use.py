@@ -190,7 +190,7 @@ def monitor(json: bool, **asked: Any) -> None:
 
 @command("log model.replayed output.others examples json")
 def replay(json: bool, output: Path | None = None, **asked: Any) -> None:
-    """Decide recorded decisions again under another model: which would be others, and by which rules.
+    """Decide recorded decisions again under another model: which of them change, and by which rules.
 
     A line of the log is one decision: id, time, model, digest, row (cells by column), masked (columns whose cells were
     not recorded), label, rules (ids of those that fired). Where the other model reads a column that is masked, or not

@@ -1,4 +1,4 @@
-"""Recorded decisions under another model: which would be others, and by which rules.
+"""Recorded decisions under another model: which of them change, and by which rules.
 
 A decision is a mapping as a line of a log holds it: `id`, `time`, `model`, `digest`, `row` (cells by column), `masked`
 (columns whose cells were not recorded), `label`, and `rules`, the ids of those that fired.
@@ -100,11 +100,11 @@ class Replay:
         yield "B", f"{self.name}: digest {self.digest[:12]}"
         yield "replayed", f"{self.replayed:,} of {_decisions(self.recorded)}"
         share = f" ({percent(self.others / self.replayed)})" if self.others else ""
-        yield "others", f"{_decisions(self.others)} would be others{share}"
+        yield "others", f"{_decisions(self.others)} would change{share}"
         if self.contradicted:
             yield "FAULT", f"{_decisions(self.contradicted)} of these were made by B itself, says the log"
         made = Counter({key: n for key, (n, _) in self.digests.items()})
-        yield from _most("made by", made, lambda key: f"digest {key[:12]}, {self.digests[key][1]:,} would be others")
+        yield from _most("made by", made, lambda key: f"digest {key[:12]}, {self.digests[key][1]:,} would change")
         yield from _most("flip", self.flips, lambda way: f"{quoted(way[0])} to {quoted(way[1])}")
         yield from _most("before", self.rules_before, lambda rule: rule or "no rule fired")
         rules = {**self.texts, "": "no rule fires"}

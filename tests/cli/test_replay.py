@@ -39,8 +39,8 @@ def test_it_says_what_would_be_decided_otherwise(run: Run) -> None:
     assert ran.out.splitlines() == [
         f"B             new.json: digest {NEW.digest[:12]}",
         "replayed      3 of 4 decisions",
-        "others        1 decision would be others (33.3 %)",
-        f"made by       3 decisions: digest {OLD.digest[:12]}, 1 would be others",
+        "others        1 decision would change (33.3 %)",
+        f"made by       3 decisions: digest {OLD.digest[:12]}, 1 would change",
         'flip          1 decision: "yes" to "no"',
         f"before        1 decision: {old}",
         "under B       1 decision: no rule fires",

@@ -64,7 +64,7 @@ def _kept(job: Job, output: Path) -> str:
 
 
 def _replay(job: Job) -> dict[str, Any]:
-    """Which recorded decisions of the model would be others under a version; all of them as a table."""
+    """Which recorded decisions of the model would change under a version; all of them as a table."""
     output = job.folder / "others.csv"
     decider = job.registry.decider(job.asked["model"], job.asked["version"])
     found = replay_decisions(decider, _recorded(job), name=job.asked["version"][:VERSION], output=output)
