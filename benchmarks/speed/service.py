@@ -3,16 +3,18 @@
     python -m benchmarks.speed.service [--seconds 4] [--postgres URL] [--peers]
 
 A model of eight rules over 15 columns decides. Each server is one process on this machine, and so are the clients,
-which keep their connections. Servers: `bare` reads the body and answers {}; `unrecorded` decides and does not record;
-`sqlite` and `postgres` record each decision before they answer; with --peers MLServer and MLflow with the same ONNX, in
-environments of their own. Printed are calls and rows a second and the 50 % and 99 % times of calls in milliseconds, by
-clients (1, 8, 64) and rows a call (1, 1,000), and the times of each in those of `bare`.
+which keep their connections and send other rows in each call. Servers: `bare` reads the body and answers {};
+`unrecorded` decides and does not record; `sqlite` and `postgres` record each decision before they answer; with --peers
+MLServer and MLflow with the same ONNX, in environments of their own. All speak V2 but MLflow, which has its own form;
+`objects` are the calls of /score with SQLite. Printed are calls and rows a second and the 50 % and 99 % times of calls
+in milliseconds, by clients (1, 8, 64) and rows a call (1, 1,000), and the times of each in those of `bare`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import socket
@@ -39,6 +41,8 @@ from rulekit.work.learning import TrainingRequest
 from rulekit.work.training import train
 
 CLIENTS, ROWS = (1, 8, 64), (1, 1_000)
+DIFFERENT = 4_000
+"""Rows, of which each call takes the next ones."""
 PEERS = {"mlserver": ("mlserver", "onnxruntime"), "mlflow": ("mlflow", "onnx", "onnxruntime")}
 ENVIRONMENTS = Path(__file__).parents[2] / "build"
 """Each peer has one of its own, since they ask for other versions of packages than we do."""
@@ -68,17 +72,17 @@ mlflow.onnx.save_model(onnx.load(sys.argv[1]), sys.argv[2])
 BARE = """
 from fastapi import FastAPI, Request, Response
 app = FastAPI(openapi_url=None)
-@app.post("/score/m")
-async def score(request: Request):
+@app.post("/v2/models/m/infer")
+async def infer(request: Request):
     await request.body()
     return Response("{}", media_type="application/json")
 """
 
 
 def made(folder: Path) -> tuple[RuleGraph, list[dict[str, object]]]:
-    """A model over 15 columns, and 1,000 rows for it."""
+    """A model over 15 columns, and rows for it."""
     random = np.random.default_rng(0)
-    n = 4_000
+    n = DIFFERENT
     columns: dict[str, object] = {f"x{j}": random.normal(size=n).round(4) for j in range(10)}
     columns |= {f"c{j}": random.choice(["red", "green", "blue", "grey"], n) for j in range(5)}
     frame = pl.DataFrame(columns)
@@ -86,7 +90,7 @@ def made(folder: Path) -> tuple[RuleGraph, list[dict[str, object]]]:
     chosen = chosen ^ pl.Series(random.random(n) < 0.05)
     frame.with_columns(label=chosen.cast(pl.String)).write_csv(folder / "rows.csv")
     request = TrainingRequest(folder / "rows.csv", ReadingOptions(target="label"), baselines=False)
-    return train(request).model, frame.head(1_000).to_dicts()
+    return train(request).model, frame.to_dicts()
 
 
 @contextmanager
@@ -109,12 +113,12 @@ def served(command: list[str], port: int, folder: Path, **environment: str) -> I
             own.wait(20)
 
 
-async def client(port: int, call: bytes, until: float, taken: list[float]) -> None:
-    """Send the same call again and again over one connection."""
+async def client(port: int, calls: Iterator[bytes], until: float, taken: list[float]) -> None:
+    """Send one call after the other over one connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while time.perf_counter() < until:
         begun = time.perf_counter()
-        writer.write(call)
+        writer.write(next(calls))
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
             raise SystemExit(head.decode() + (await reader.read(2000)).decode())
@@ -124,13 +128,14 @@ async def client(port: int, call: bytes, until: float, taken: list[float]) -> No
     writer.close()
 
 
-def loaded(port: int, call: bytes, clients: int, seconds: float) -> list[float]:
+def loaded(port: int, calls: Sequence[bytes], clients: int, seconds: float) -> list[float]:
     """The seconds of each call."""
+    every = itertools.cycle(calls)
 
     async def run(length: float) -> list[float]:
         taken: list[float] = []
         until = time.perf_counter() + length
-        await asyncio.gather(*(client(port, call, until, taken) for _ in range(clients)))
+        await asyncio.gather(*(client(port, every, until, taken) for _ in range(clients)))
         return taken
 
     asyncio.run(run(0.5))
@@ -219,8 +224,10 @@ def peer(name: str, model: RuleGraph, folder: Path) -> Iterator[int]:
         yield port
 
 
-def call_of_peer(name: str, rows: list[dict[str, object]], used: Sequence[str]) -> bytes:
-    """The same rows in the form of a peer."""
+def call_in_form(name: str, rows: list[dict[str, object]], used: Sequence[str], token: str) -> bytes:
+    """Rows in the form that a server reads."""
+    if name == "objects":
+        return call_of("/score/m", rows, token)
     columns = {column: [row[column] for row in rows] for column in used}
     if name == "mlflow":
         return call_of(
@@ -235,7 +242,7 @@ def call_of_peer(name: str, rows: list[dict[str, object]], used: Sequence[str]) 
         }
         for column, own in columns.items()
     ]
-    return call_of("/v2/models/m/infer", {"inputs": inputs})
+    return call_of("/v2/models/m/infer", {"inputs": inputs}, token)
 
 
 def main() -> None:
@@ -245,7 +252,14 @@ def main() -> None:
     parser.add_argument("--postgres", default="", help="the URL of an empty database")
     parser.add_argument("--peers", action="store_true", help="install and measure MLServer and MLflow")
     options = parser.parse_args()
-    names = ["bare", "unrecorded", "sqlite", *["postgres"] * bool(options.postgres), *list(PEERS) * options.peers]
+    names = [
+        "bare",
+        "unrecorded",
+        "sqlite",
+        "objects",
+        *["postgres"] * bool(options.postgres),
+        *list(PEERS) * options.peers,
+    ]
     with tempfile.TemporaryDirectory() as made_here:
         folder = Path(made_here)
         model, rows = made(folder)
@@ -253,11 +267,10 @@ def main() -> None:
         for name in names:
             with servers(name, model, folder, options.postgres) as (port, token):
                 for n in ROWS:
-                    call = call_of("/score/m", rows[:n], token)
-                    if name in PEERS:
-                        call = call_of_peer(name, rows[:n], model.used_features)
+                    parts = (rows[k : k + n] for k in range(0, len(rows), n))
+                    calls = [call_in_form(name, part, model.used_features, token) for part in parts]
                     for clients in CLIENTS:
-                        taken = np.array(loaded(port, call, clients, options.seconds))
+                        taken = np.array(loaded(port, calls, clients, options.seconds))
                         rate = len(taken) / options.seconds
                         bare.setdefault((n, clients), rate)
                         middle, high = 1000.0 * np.quantile(taken, [0.5, 0.99])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
+from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from rulekit.errors import RulekitError
@@ -17,6 +19,7 @@ from rulekit_serve.settings import MEGABYTE, Settings
 
 Columns = Mapping[str, Any]
 _MOST_COLUMNS = 10_000
+_HOLDERS = {dict, list}
 _SCALARS = {str, int, float, bool, type(None)}
 _ARROW = ("application/vnd.apache.arrow.stream", "application/x-apache-arrow-stream")
 
@@ -24,6 +27,8 @@ _ARROW = ("application/vnd.apache.arrow.stream", "application/x-apache-arrow-str
 async def body_of(request: Request, settings: Settings) -> bytes:
     """The body; raises Refusal where it is too large, or does not come in time, or not whole."""
     most, parts, size = settings.body, [], 0
+    if (packed := request.headers.get("content-encoding", "identity")) != "identity":
+        raise Refusal(415, f"a body in the encoding {packed[:40]!r} is not read", fix="send it as it is")
     try:
         async with asyncio.timeout(settings.seconds):
             async for part in request.stream():
@@ -41,12 +46,28 @@ async def body_of(request: Request, settings: Settings) -> bytes:
 
 def json_of(data: bytes) -> Any:
     """A JSON value; raises Refusal for a key that stands twice, NaN, too many digits or levels."""
+    with suppress(ValueError):
+        found = from_json(data, allow_inf_nan=False)
+        if data.count(b":") == _keys(found):  # each key has a colon, so that none stands twice
+            return found
     try:
         return parse_json(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise Refusal(400, "the body is not UTF-8") from None
     except RulekitError as error:
         raise Refusal(400, error.what) from None
+
+
+def _keys(value: Any) -> int:
+    """How many keys the objects have; those of lists that begin with something else are passed over."""
+    if type(value) is dict:
+        own = value.values()
+        return len(value) + (0 if _HOLDERS.isdisjoint(map(type, own)) else sum([_keys(o) for o in own if _holds(o)]))
+    return sum(map(_keys, value)) if _holds(value) else 0
+
+
+def _holds(value: Any) -> bool:
+    return type(value) is dict or (type(value) is list and bool(value) and type(value[0]) is dict)
 
 
 def object_of(data: bytes) -> dict[str, Any]:

@@ -14,6 +14,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._own = CollectorRegistry()
+        self._models: dict[str, Counter] = {}
         self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._decisions = Counter("rulekit_decisions", "Decisions that were answered.", ["model"], registry=self._own)
         self._calls = Counter("rulekit_calls", "Calls by their status.", ["path", "status"], registry=self._own)
@@ -23,7 +24,10 @@ class Metrics:
         self._waiting = Gauge("rulekit_waiting", "Calls whose decisions are not committed yet.", registry=self._own)
 
     def decided(self, model: str, n: int) -> None:
-        self._decisions.labels(model).inc(n)
+        found = self._models.get(model)
+        if found is None:
+            found = self._models[model] = self._decisions.labels(model)
+        found.inc(n)
 
     def called(self, path: str, status: int, seconds: float) -> None:
         found = self._known.get((path, status))

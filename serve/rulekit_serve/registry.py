@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,10 @@ class Registry:
             known = connection.execute(select(models.c.name, models.c.digest).order_by(models.c.added)).all()
             told = select(events.c.model, events.c.body).where(events.c.kind == REASONS).order_by(events.c.number)
             reasons = {name: json.loads(body)["catalogue"] for name, body in connection.execute(told)}
+        loaded = self._aliases.values()
+        for name, _, digest in [each for each in named if each[2] not in loaded][:_LOADED]:
+            with suppress(Refusal, RulekitError):  # who asks for it is told
+                self.words(name, digest)  # so that a promotion holds up no call
         versions: dict[str, list[str]] = {}
         for name, digest in known:
             versions.setdefault(name, []).append(digest)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from rulekit.audit.explaining.explanations import explain, meanings_of
+from rulekit.cells.axis import cells_of, has_few_steps
 from rulekit.conformance.models import MODELS
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.nodes import Column
 from rulekit.graph.rules import fired
 from rulekit.verification.report import MAX_GAP
 from rulekit.verification.rows import adversarial_rows
@@ -57,6 +59,33 @@ def test_every_model_is_decided_as_by_its_graph(name, whole_suite):
         alone = decider.decide(table.take(np.array([row])))
         assert alone.labels.tolist() == [found.labels[row]]
         assert np.array_equal(alone.fired[0], found.fired[row])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_of_one_cell_are_decided_alike(name):
+    """With the ends of every interval of each column, its levels, their look-alikes, and what is missing."""
+    decider, rng = Decider.of(MODELS[name]()), np.random.default_rng(0)
+    graph, shown = decider.graph, {}
+    for column in graph.used_features:
+        feature = graph.schema[column]
+        values = [v for cell in cells_of(feature, graph.nodes(), raw=True).shown() for v in cell]
+        shown[column] = [None if v != v else v for v in values] + ([1, 0, 2**53] if feature.kind == "numeric" else [])
+        shown[column] += [True, False, 0.3, 1] if feature.kind == "boolean" else []
+    n = 400
+    columns = {column: [values[k] for k in rng.integers(len(values), size=n)] for column, values in shown.items()}
+    if not columns:
+        assert decider.cells({}) is None
+        return
+    found, known = decider.decide(decider.table(columns)), {}
+    for row in range(n):
+        cells = decider.cells({column: [values[row]] for column, values in columns.items()})
+        if cells is not None:
+            said = (found.labels[row], found.probabilities[row].tobytes(), found.fired[row].tobytes())
+            assert known.setdefault(cells[0], said) == said, {column: values[row] for column, values in columns.items()}
+    kinds = {graph.schema[column].kind for column in columns}
+    dated = any(graph.schema[column].display in ("date", "datetime") for column in columns)
+    summed = any(isinstance(node, Column) and not has_few_steps(node) for node in graph.nodes())
+    assert bool(known) != ("text" in kinds or dated or summed)
 
 
 def test_the_ids_and_texts_are_those_that_predict_prints(tmp_path):

@@ -22,7 +22,7 @@ _TRUTHS: set[type] = {bool, NoneType}
 _ANY: set[type] = {str, bool, *_NUMBERS}
 
 _KEPT = 64
-"""Of tables of so few rows the columns that no rule reads are kept."""
+"""For so many numbers of rows the columns that no rule reads are kept; they take no memory by row."""
 
 Reader = Callable[[Sequence[Any]], Array | None]
 
@@ -61,8 +61,9 @@ class PlainCells:
         absent = self._absent.get(n_rows)
         if absent is None:
             absent = tuple(missing_cells(feature, n_rows) for feature in self.schema)
-            if n_rows <= _KEPT:
-                self._absent[n_rows] = absent
+            if len(self._absent) >= _KEPT:
+                self._absent.clear()
+            self._absent[n_rows] = absent
         arrays = tuple(encoded[n] if n in readers else own for n, own in zip(names, absent, strict=True))
         return Table(self.schema.features, arrays, n_rows, constraints=self.schema.constraints)
 
@@ -105,7 +106,7 @@ def _codes(cells: Sequence[Any], codes: Mapping[Any, int]) -> Array | None:
     """Codes of known levels; a truth value or a number means a level, which is for `encode` to find."""
     if not set(map(type, cells)) <= {str, NoneType}:
         return None
-    found = [codes.get(cell) for cell in cells]
+    found = list(map(codes.get, cells))
     return None if None in found else np.array(found, dtype=np.int32)
 
 

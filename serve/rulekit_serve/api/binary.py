@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import struct
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from fastapi import Request, Response
+from fastapi import Request
 
 from rulekit_serve.bodies import object_of
 from rulekit_serve.failures import Refusal
-from rulekit_serve.words import dumped
 
 EXTENSION = "binary_tensor_data"
 _LENGTH = "inference-header-content-length"
@@ -59,28 +58,14 @@ def _cells(kind: str, data: bytes) -> list[Any]:
         raise Refusal(400, f"the bytes of a tensor are none of its type {kind[:20]}", _SIZE) from None
 
 
-def packed(given: Mapping[str, Any], body: dict[str, Any]) -> Response:
-    """The answer, with the outputs as bytes that the call asks for so."""
-    every = _asks(given.get("parameters"), "binary_data_output", False)
-    asked = {
-        str(each.get("name")): _asks(each.get("parameters"), "binary_data", every)
-        for each in given.get("outputs") or ()
-    }
-    parts = []
-    for output in body["outputs"]:
-        if asked.get(output["name"], every):
-            own = output.pop("data")
-            encoded = [text.encode() for text in own] if output["datatype"] == "BYTES" else []
-            data = b"".join(struct.pack("<I", len(text)) + text for text in encoded)
-            data = data or np.array(own, _NUMBERS.get(output["datatype"], "?")).tobytes()
-            output["parameters"] = {_SIZE: len(data)}
-            parts.append(data)
-    text = dumped(body).encode()
-    if not parts:
-        return Response(text, media_type="application/json")
-    headers = {"Inference-Header-Content-Length": str(len(text))}
-    return Response(b"".join([text, *parts]), media_type="application/octet-stream", headers=headers)
+def packed(kind: str, data: str) -> bytes:
+    """The bytes of a tensor; data: its elements as JSON."""
+    own = json.loads(data)
+    if kind == "BYTES":
+        return b"".join(struct.pack("<I", len(text)) + text for text in map(str.encode, own))
+    return np.array(own, _NUMBERS[kind]).tobytes()
 
 
-def _asks(parameters: Any, key: str, default: bool) -> bool:
+def as_binary(parameters: Any, key: str, default: bool) -> bool:
+    """Whether parameters ask for bytes."""
     return bool(parameters.get(key, default)) if isinstance(parameters, dict) else default

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from sqlalchemy import select
+from sqlalchemy import ColumnElement
 
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.registry import VERSION
+from rulekit_serve.store.log import calls, decisions_of, holds, one_call
 from rulekit_serve.store.tables import decisions
 from rulekit_serve.words import dumped
 
 _PAGE = 1_000
 _LARGEST = 2**63 - 1
 """Of the numbers that a database compares."""
+_PLACE = re.compile(r"[0-9]{1,40}", re.ASCII)
 
 
 def routes(service: Service) -> APIRouter:
@@ -26,12 +28,11 @@ def routes(service: Service) -> APIRouter:
     api = APIRouter(tags=["Decisions"])
 
     @api.get("/decisions")
-    def listed(request: Request, limit: int = 100, cursor: int | None = None) -> Response:
+    def listed(request: Request, limit: int = 100) -> Response:
         service.access.require(request, "audit")
         if not 1 <= limit <= _PAGE:
             raise Refusal(422, f"limit is 1 to {_PAGE}", "limit")
-        found = page(service, request.query_params, limit, cursor)
-        following = found[-1]["number"] if len(found) == limit else None
+        found, following = page(service, request.query_params, limit)
         return json_response({"decisions": found, "cursor": following})
 
     @api.get("/decisions/{own:path}")
@@ -49,45 +50,62 @@ def routes(service: Service) -> APIRouter:
 
 def one_decision(service: Service, own: str) -> dict[str, Any]:
     """The decision of an id; raises Refusal where there is none."""
-    with service.database.read() as connection:
-        row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
-    if row is None:
+    call, _, place = own.rpartition(".")
+    row = one_call(service.database, call)
+    if row is None or not _PLACE.fullmatch(place) or int(place) >= row["n"]:
         raise unknown("there is no decision of this id")
-    return said(dict(row))
+    return _told(decisions_of(row)[int(place)])
 
 
-def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None) -> list[dict[str, Any]]:
-    """The latest decisions that match, before a number; asked: model, version, label, rule, differs, from and to."""
-    chosen = select(decisions).order_by(decisions.c.number.desc()).limit(limit)
-    if cursor is not None:
-        chosen = chosen.where(decisions.c.number < max(0, min(cursor, _LARGEST)))
+def page(service: Service, asked: Mapping[str, str], limit: int) -> tuple[list[dict[str, Any]], str | None]:
+    """The newest decisions that match, and where the next page begins; asked: the fields of the query."""
+    at, chosen = decisions.c, list[ColumnElement[bool]]()
     if model := asked.get("model"):
-        chosen = chosen.where(decisions.c.model == model)
+        chosen.append(at.model == model)
     if version := asked.get("version"):
-        chosen = chosen.where(decisions.c.digest.startswith(version, autoescape=True))
-    if label := asked.get("label"):
-        chosen = chosen.where(decisions.c.label.in_([dumped(label), label]))
-    if rule := asked.get("rule"):
-        chosen = chosen.where(decisions.c.rules.contains(f" {rule} ", autoescape=True))
-    if asked.get("differs"):
-        chosen = chosen.where(decisions.c.shadow_label != "", decisions.c.shadow_label != decisions.c.label)
-    for key, bound in (("from", decisions.c.time.__ge__), ("to", decisions.c.time.__lt__)):
-        if (text := asked.get(key)) is not None and text:
+        chosen.append(at.digest.startswith(version, autoescape=True))
+    label, rule, differs = (asked.get(key, "") for key in ("label", "rule", "differs"))
+    labels = (dumped(label), label)
+    if label:
+        chosen.append(holds(at.labels, *labels))
+    if rule:
+        chosen.append(holds(at.rules, rule))
+    if differs:
+        chosen.append(at.differs)
+    for key, bound in (("from", at.time.__ge__), ("to", at.time.__lt__)):
+        if text := asked.get(key):
             try:
-                chosen = chosen.where(bound(float(text)))
+                chosen.append(bound(float(text)))
             except ValueError:
                 raise Refusal(422, f"{key} is a time in seconds since 1970", key) from None
-    with service.database.read() as connection:
-        return [said(dict(row)) for row in connection.execute(chosen).mappings()]
+    number, place = _cursor(asked.get("cursor", ""))
+    found = list[dict[str, Any]]()
+    for call in calls(service.database, *chosen, at.number <= number, newest=True):
+        for i in range(len(call) - 1, -1, -1):
+            one = call[i]
+            if one["number"] == number and i >= place:
+                continue
+            if (label and dumped(one["label"]) not in labels) or (rule and rule not in one["rules"]):
+                continue
+            if differs and one["shadow"]["label"] in (None, one["label"]):
+                continue
+            if len(found) == limit:
+                last = found[-1]
+                return [*map(_told, found)], f"{last['number']}.{last['id'].rpartition('.')[2]}"
+            found.append(one)
+    return [*map(_told, found)], None
 
 
-def said(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A decision as JSON values."""
-    found = {key: row[key] for key in ("number", "id", "time", "model", "digest", "by")}
-    found |= {"version": row["digest"][:VERSION], "rules": row["rules"].split()}
-    found |= {key: json.loads(row[key]) for key in ("row", "masked", "label", "probabilities")}
-    if row["shadow"]:
-        label = json.loads(row["shadow_label"]) if row["shadow_label"] else None
-        rules = row["shadow_rules"].split() if row["shadow_label"] else row["shadow_rules"]
-        found["shadow"] = {"digest": row["shadow"], "label": label, "rules": rules}
-    return found
+def _cursor(text: str) -> tuple[int, int]:
+    """Where a page begins: below this row of this call."""
+    number, _, place = text.partition(".")
+    if not text:
+        return _LARGEST, 0
+    if not _PLACE.fullmatch(number) or (place and not _PLACE.fullmatch(place)):
+        raise Refusal(422, "cursor is what the page before gave", "cursor")
+    return min(int(number), _LARGEST), int(place or 0)
+
+
+def _told(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A decision as JSON values, with its version."""
+    return {key: one[key] for key in one if key != "number"} | {"version": one["digest"][:VERSION]}

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 import rulekit
-from rulekit_serve.api.binary import EXTENSION, packed, unpacked
+from rulekit_serve.api.binary import EXTENSION, as_binary, packed, unpacked
 from rulekit_serve.bodies import Columns, body_of, sized, text_of
 from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION
 from rulekit_serve.words import dumped
 
-_WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64")
 _FLOATS = ("FP16", "FP32", "FP64", "BF16")
-_TYPES = ("BOOL", "BYTES", *_WHOLE, *_FLOATS)
+_RANGES = {
+    f"{'U' * (low == 0)}INT{bits}": (low, 2 ** (bits - (low < 0)) - 1)
+    for bits in (8, 16, 32, 64)
+    for low in (0, -(2 ** (bits - 1)))
+}
+_TYPES: dict[str, set[type]] = {"BOOL": {bool, NoneType}, "BYTES": {str, NoneType}}
+_TYPES |= {kind: {int, NoneType} for kind in _RANGES} | {kind: {int, float, NoneType} for kind in _FLOATS}
+"""The types of cells by datatype; null is missing."""
+_ENCODED = ("base64", "pd_json")
+"""Kinds of content by which clients of MLServer write a cell as another text."""
 NAMED = {"parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}]}
-"""What the description says of a call that reads its name itself: FastAPI takes as long for it as for all else."""
+"""What the description says of a call that reads its request itself."""
 _OUTPUTS = ("label", "probabilities", "fired")
 _OF_KIND = {"numeric": "FP64", "boolean": "BOOL"}
 
@@ -66,8 +75,7 @@ def routes(service: Service) -> APIRouter:
         graph = service.registry.decider(name, service.registry.digest(name, version)).graph
         columns = named(columns, graph.schema.names, graph.used_features)
         known, asked = text_of(given, "id", ""), _asked(given)
-        answer = await decide(service, caller, name, version, columns, n, known or None)
-        return packed(given, _answered(answer, known, asked))
+        return _answered(await decide(service, caller, name, version, columns, n, known or None), known, asked)
 
     for path in both:
         api.get(path)(model)
@@ -102,13 +110,18 @@ def columns_of_tensors(inputs: Any, most: int) -> tuple[Columns, int]:
     columns: dict[str, list[Any]] = {}
     n = 0
     for each in inputs:
-        name = text_of(each, "name")
+        name = each.get("name")
+        if not isinstance(name, str):
+            raise Refusal(400, "each tensor has a name", "name")
         shape, kind, data = each.get("shape"), each.get("datatype"), each.get("data")
-        whole = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+        whole = isinstance(shape, list) and {*map(type, shape)} <= {int} and min(shape, default=0) >= 0
         if not whole or not 1 <= len(shape) <= 2:
             raise Refusal(400, f"the shape of {name[:60]!r} is [rows] or [rows, columns]", name[:60])
-        if kind not in _TYPES:
+        if not isinstance(kind, str) or kind not in _TYPES:
             raise Refusal(400, f"the datatype of {name[:60]!r} is none of {', '.join(_TYPES)}", name[:60])
+        said = each.get("parameters")
+        if isinstance(said, dict) and said.get("content_type") in _ENCODED:
+            raise Refusal(400, f"{name[:60]!r} holds texts in texts", name[:60], "send the cells as they are")
         width = shape[1] if len(shape) == 2 else 1
         cells = _flat(data)
         if len(cells) != shape[0] * width:
@@ -146,52 +159,56 @@ def _flat(data: Any) -> list[Any]:
 
 
 def _check(name: str, kind: str, cells: Sequence[Any]) -> None:
-    allowed: tuple[type, ...] = (bool,) if kind == "BOOL" else (str,) if kind == "BYTES" else (int, float)
-    if kind in _WHOLE:
-        allowed = (int,)
-    found = {*map(type, cells)} - {type(None)}
-    if not found <= {*allowed}:
+    types = {*map(type, cells)}
+    if not types <= _TYPES[kind]:
         raise Refusal(400, f"a cell of {name[:60]!r} is not of its type {kind}", name[:60])
-    if kind in _WHOLE:
-        bits, signed = int(kind.lstrip("UINT")), not kind.startswith("U")
-        least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-        if not all(cell is None or least <= cell <= most for cell in cells):
-            raise Refusal(400, f"a cell of {name[:60]!r} is out of the range of {kind}", name[:60])
-    elif kind in _FLOATS and not all(cell is None or _finite(cell) for cell in cells):
+    given, fits = ([cell for cell in cells if cell is not None] if NoneType in types else cells), True
+    try:
+        if kind in _FLOATS:
+            fits = all(map(math.isfinite, given))
+        elif kind in _RANGES and given:
+            low, high = _RANGES[kind]
+            fits = low <= min(given) and max(given) <= high
+    except OverflowError:  # an integer that no double holds
+        fits = False
+    if not fits:
         raise Refusal(400, f"a cell of {name[:60]!r} is out of the range of {kind}", name[:60])
 
 
-def _finite(cell: float) -> bool:
-    try:
-        return math.isfinite(cell)
-    except OverflowError:
-        return False
-
-
-def _asked(given: Mapping[str, Any]) -> Sequence[str]:
-    outputs = given.get("outputs")
+def _asked(given: Mapping[str, Any]) -> dict[str, bool]:
+    """The outputs that a call asks for, and whether each is to come as bytes."""
+    outputs, every = given.get("outputs"), as_binary(given.get("parameters"), "binary_data_output", False)
     if outputs is None:
-        return _OUTPUTS
-    names = [str(each.get("name")) for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
-    if not names or not {*names} <= {*_OUTPUTS}:
+        return dict.fromkeys(_OUTPUTS, every)
+    known = [each for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
+    asked = {str(each.get("name")): as_binary(each.get("parameters"), "binary_data", every) for each in known}
+    if not asked or not {*asked} <= {*_OUTPUTS}:
         raise Refusal(400, f"outputs are some of {', '.join(_OUTPUTS)}", "outputs")
-    return names
+    return asked
 
 
-def _answered(answer: Answer, known: str, asked: Sequence[str]) -> dict[str, Any]:
-    n, ids = len(answer.ids), [rule.id for rule in answer.words.decider.rules]
-    found = []
-    for name in asked:
-        if name == "label":
-            texts = [label if isinstance(label, str) else dumped(label) for label in answer.words.classes]
-            labels = [texts[k] for k in answer.labels]
-            found.append({"name": name, "shape": [n], "datatype": "BYTES", "data": labels})
-        elif name == "probabilities":
-            flat = [p for row in answer.probabilities for p in row]
-            found.append({"name": name, "shape": [n, len(answer.words.classes)], "datatype": "FP64", "data": flat})
+def _answered(answer: Answer, known: str, asked: Mapping[str, bool]) -> Response:
+    """The answer, whose outputs are joined from texts that were made once."""
+    n, rules = len(answer.outcomes), [rule.id for rule in answer.words.decider.rules]
+    kinds = {
+        "label": ("BYTES", [n], [own.text for own in answer.outcomes]),
+        "probabilities": ("FP64", [n, len(answer.words.labels)], [own.shares for own in answer.outcomes]),
+        "fired": ("BOOL", [n, len(rules)], [own.fired for own in answer.outcomes]),
+    }
+    outputs, parts = [], []
+    for name, binary in asked.items():
+        kind, shape, texts = kinds[name]
+        data = f"[{','.join(texts)}]" if shape[-1] else "[]"
+        head = f'{{"name":"{name}","datatype":"{kind}","shape":{shape}'
+        if binary:
+            parts.append(packed(kind, data))
+            outputs.append(f'{head},"parameters":{{"binary_data_size":{len(parts[-1])}}}}}')
         else:
-            fired = [rule in row.ids for row in answer.fired for rule in ids]
-            found.append({"name": name, "shape": [n, len(ids)], "datatype": "BOOL", "data": fired})
-    said = {"digest": answer.digest, "decisions": list(answer.ids), "rules": ids}
-    body = {"model_name": answer.model, "model_version": answer.digest[:VERSION], "outputs": found, "parameters": said}
-    return {"id": known, **body} if known else body
+            outputs.append(f'{head},"data":{data}}}')
+    said = {"model_name": answer.model, "model_version": answer.digest[:VERSION]} | ({"id": known} if known else {})
+    told = f'{{"digest":"{answer.digest}","decisions":[{answer.ids}],"rules":{dumped(rules)}}}'
+    text = f'{dumped(said)[:-1]},"outputs":[{",".join(outputs)}],"parameters":{told}}}'.encode()
+    if not parts:
+        return Response(text, media_type="application/json")
+    headers = {"Inference-Header-Content-Length": str(len(text))}
+    return Response(b"".join([text, *parts]), media_type="application/octet-stream", headers=headers)

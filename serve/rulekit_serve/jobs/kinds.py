@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,10 +17,10 @@ from rulekit_serve.jobs import gates, uploads
 from rulekit_serve.jobs.requests import training
 from rulekit_serve.jobs.running import EndedError, Job
 from rulekit_serve.registry import CHAMPION, VERSION
+from rulekit_serve.store.log import calls
 from rulekit_serve.store.tables import decisions
 
 _RUNG = ("size", "error", "standard_error", "macro_f1", "rules", "literals")
-_RECORDED = ("number", "id", "time", "model", "digest", "row", "masked", "label", "rules")
 
 
 class FailedError(Exception):
@@ -76,21 +75,17 @@ def _recorded(job: Job) -> Iterator[list[dict[str, Any]]]:
     at = decisions.c
     mine = (at.model == job.asked["model"], at.time >= job.asked["from"], at.time < job.asked["to"])
     with job.database.read() as connection:
-        count, last = connection.execute(select(func.count(), func.max(at.number)).where(*mine)).one()
-    done, number = 0, 0
-    while done < count:
-        chosen = select(*(at[name] for name in _RECORDED)).where(*mine, at.number > number, at.number <= last)
-        with job.database.read() as connection:
-            rows = connection.execute(chosen.order_by(at.number).limit(BLOCK)).mappings().all()
-        if not rows:
-            return
-        done, number = done + len(rows), rows[-1]["number"]
-        job.stage("deciding again", done / count)
-        values = [{key: json.loads(row[key]) for key in ("row", "masked", "label")} for row in rows]
-        yield [
-            {**row, **own, "time": str(row["time"]), "rules": row["rules"].split()}
-            for row, own in zip(rows, values, strict=True)
-        ]
+        count, last = connection.execute(select(func.sum(at.n), func.max(at.number)).where(*mine)).one()
+    done, block = 0, list[dict[str, Any]]()
+    for call in calls(job.database, *mine, at.number <= (last or 0)):
+        block += [{**one, "time": str(one["time"])} for one in call]
+        if len(block) >= BLOCK:
+            done += len(block)
+            job.stage("deciding again", done / count)
+            yield block
+            block = []
+    if block:
+        yield block
 
 
 def _promote(job: Job) -> dict[str, Any]:

@@ -62,11 +62,10 @@ def add(service: Service, api: APIRouter) -> None:
         return await asyncio.to_thread(shown, request, name, version, **known)
 
     @api.get("/pages/decisions")
-    def listed(request: Request, cursor: int | None = None) -> Response:
+    def listed(request: Request) -> Response:
         require(service, request, "audit")
         asked = {key: request.query_params.get(key, "") for key in _FILTERS}
-        found = page(service, asked, _A_PAGE, cursor)
-        following = found[-1]["number"] if len(found) == _A_PAGE else None
+        found, following = page(service, asked | {"cursor": request.query_params.get("cursor", "")}, _A_PAGE)
         names = service.registry.names
         return html(
             request,

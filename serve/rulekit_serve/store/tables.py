@@ -67,19 +67,17 @@ decisions = Table(
     "decisions",
     METADATA,
     Column("number", _NUMBER, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),  # of the request, and the place in it
+    Column("id", _ID, nullable=False, unique=True),  # of the call, whose row i is the decision ID.i
     Column("time", Double, nullable=False),
     Column("model", _NAME, nullable=False),
     Column("digest", _DIGEST, nullable=False),
     Column("by", _NAME, nullable=False),
-    Column("row", Text, nullable=False),
-    Column("masked", Text, nullable=False),
-    Column("label", Text, nullable=False),
-    Column("probabilities", Text, nullable=False),
-    Column("rules", Text, nullable=False),  # ids between spaces, so that ` r1 ` finds one
-    Column("shadow", _DIGEST, nullable=False, default=""),
-    Column("shadow_label", Text, nullable=False, default=""),
-    Column("shadow_rules", Text, nullable=False, default=""),
+    Column("n", Integer, nullable=False),  # rows
+    Column("labels", Text, nullable=False),  # those of all rows, and rules that fired, each between line breaks
+    Column("rules", Text, nullable=False),
+    Column("shadow", _DIGEST, nullable=False),  # the model that decided beside, or ""
+    Column("differs", Boolean, nullable=False),  # whether it decided a row otherwise
+    Column("body", Text, nullable=False),  # cells, and what is decided of each row
 )
 Index("decisions_of_model", decisions.c.model, decisions.c.time)
 uploads = Table(
