@@ -39,6 +39,7 @@ BENCHMARKS = {
     "serving": Benchmark("speed", "exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
     "service": Benchmark("speed", "the service, with and without its log, beside an empty endpoint", 2),
     "service_faults": Benchmark("proofs", "the service while its processes are killed", 4, arguments=("crashes",)),
+    "service_clients": Benchmark("proofs", "V2 clients that others wrote, against the service (--python)", 1),
     "out_of_core": Benchmark("speed", "a file larger than the memory budget", 5, BOTH),
     "same_model": Benchmark(
         "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH

@@ -107,12 +107,12 @@ class Prepared:
     token: str
 
 
-def prepared(settings: Settings) -> Prepared:
+def prepared(settings: Settings, *texts: str) -> Prepared:
     settings.folder.mkdir(parents=True, exist_ok=True)
     database = Database(settings.url)
     database.ensure()
     registry = Registry(database)
-    graphs = [parse_graph(RULES), parse_graph(RULES.replace("amount > 1000", "amount > 2000"))]
+    graphs = [parse_graph(text) for text in texts or (RULES, RULES.replace("amount > 1000", "amount > 2000"))]
     models = {registry.add("m", graph, "test", "test"): graph for graph in graphs}
     registry.move("m", "champion", next(iter(models)), "test", "first", None)
     return Prepared(settings, database, registry, models, new_token(database, "test", ROLES))

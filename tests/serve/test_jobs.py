@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import hashlib
-import io
 import json
 import os
 import signal
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -352,56 +350,6 @@ def test_who_may_what(served: Running) -> None:
         assert served.client.post("/import?model=a", content=b"", headers=headers).status_code == 403
     assert served.client.get("/jobs", headers=served.as_["score"]).status_code == 403
     assert served.client.get("/uploads", headers=served.as_["score"]).status_code == 403
-
-
-# Import and export ----------------------------------------------------------------------------------------------------
-
-
-def _imported(served: Running, data: bytes) -> Any:
-    return served.client.post("/import?model=copy", content=data, headers=served.as_["train"])
-
-
-def test_an_export_can_be_imported(served: Running) -> None:
-    data = served.client.get("/models/loans/export", headers=served.as_["audit"]).content
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert archive.namelist() == ["history.json", "model.json", "model.onnx", "model.rules", "proofs.json"]
-        past = archive.read("history.json")
-    assert [event["kind"] for event in json.loads(past)] == ["alias", "added"]
-    answer = _imported(served, data)
-    digest = served.service.registry.digest("loans")
-    assert (answer.status_code, answer.json()["digest"]) == (201, digest)
-    (event,) = served.client.get("/models/copy/history", headers=served.as_["audit"]).json()["events"]
-    assert event["body"] == {"digest": digest, "how": "imported", "history": hashlib.sha256(past).hexdigest()}
-
-
-def _zip(*files: tuple[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files:
-            archive.writestr(name, content)
-    return buffer.getvalue()
-
-
-def test_a_zip_that_is_no_export_is_refused(tmp_path: Path) -> None:
-    for served in running(tmp_path, body=1 << 20):
-        model = served.service.registry.content("loans", served.service.registry.digest("loans"))
-        whole = _zip(("model.json", model))
-        assert _imported(served, whole).status_code == 201
-        lying = whole.replace(len(model).to_bytes(4, "little"), (len(model) - 9).to_bytes(4, "little"))
-        for wrong in (
-            _zip(("../model.json", model)),
-            _zip(("model.json", model), ("/etc/passwd", b"")),
-            _zip(("history.json", b"")),
-            _zip(("model.json", b"0" * (2 << 20))),
-            _zip(("model.json", b"{}")),
-            lying,
-            whole[:-30],
-            b"PK\x03\x04",
-            b"\xff",
-            b"",
-        ):
-            assert _imported(served, wrong).status_code in (413, 422), wrong[:60]
-        assert served.service.registry.versions("copy") == (served.service.registry.digest("loans"),)
 
 
 # Replay ---------------------------------------------------------------------------------------------------------------
