@@ -44,8 +44,9 @@ from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import Registry
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
-from rulekit_serve.store.tables import decisions, events
-from sqlalchemy import func, select
+from rulekit_serve.store.log import calls as recorded
+from rulekit_serve.store.tables import events
+from sqlalchemy import select
 
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
@@ -215,11 +216,8 @@ def _judge(own: Prepared, clients: list[Client], killed: int, moved: int, took: 
     with own.database.read() as connection:
         chosen = select(events.c.time, events.c.body).where(events.c.kind == "alias").order_by(events.c.number)
         champions = [(when, json.loads(body)["digest"]) for when, body in connection.execute(chosen)]
-        n = connection.execute(select(func.count()).select_from(decisions)).scalar()
-        kept = {
-            row.id: (row.digest, json.loads(row.label), json.loads(row.row))
-            for row in connection.execute(select(decisions))
-        }
+    kept = {one["id"]: (one["digest"], one["label"], one["row"]) for call in recorded(own.database) for one in call}
+    n = len(kept)
     wrong: Counter[str] = Counter()
     requests = 0
     for client in clients:
@@ -279,8 +277,7 @@ def disk(options: argparse.Namespace) -> None:
             if status == 200:
                 break
             time.sleep(0.1)
-        with own.database.read() as connection:
-            kept = {one.rpartition(".")[0] for (one,) in connection.execute(select(decisions.c.id))}
+        kept = {one["id"].rpartition(".")[0] for call in recorded(own.database) for one in call}
         lost = sum(f"test/{name}" not in kept for name in answered)
         print(f"on again after {time.time() - begun:.1f} s; {len(answered)} answered, {lost} lost, {dict(seen)}")
     finally:
