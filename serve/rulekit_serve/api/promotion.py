@@ -20,7 +20,7 @@ from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.jobs import gates, uploads
 from rulekit_serve.jobs.gates import Promotion
 from rulekit_serve.jobs.requests import known
-from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
+from rulekit_serve.registry import ALIASES, CHAMPION, VERSION, expected
 from rulekit_serve.store.tables import aliases, events
 
 _FIELDS = ("version", "reason", "expect", "upload", "target", "exception", "second")
@@ -55,9 +55,7 @@ def promote(
         event = service.registry.move(name, alias, digest, caller.name, reason, expect)
         return 200, {"alias": alias, "digest": digest, "event": event}
     asked = promotion_of(service, name, digest, reason, given)
-    if expect is not None and (not asked.before.startswith(expect) if expect else asked.before):
-        what = f"{CHAMPION} of {name!r} is {asked.before[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
-        raise Refusal(409, what, "expect", "look at what changed, and ask again")
+    expected(name, alias, asked.before, expect)
     if asked.before == digest:
         raise Refusal(409, f"{digest[:VERSION]} is {CHAMPION} already", "version")
     found = gates.known(service.database, service.settings, asked)

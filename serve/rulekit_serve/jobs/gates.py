@@ -69,8 +69,7 @@ def _keep(job: Job, digest: str, gate: str, held: bool, body: Mapping[str, Any],
     """Keep a report in the place of an older one; its JSON values."""
     key = (proofs.c.digest == digest) & (proofs.c.gate == gate) & (proofs.c.beside == beside)
     values = {"digest": digest, "gate": gate, "beside": beside, "time": time.time(), "held": held}
-    with job.database.write() as connection:
-        job.database.alone(connection)
+    with job.database.alone() as connection:
         connection.execute(delete(proofs).where(key))
         connection.execute(insert(proofs).values(**values, body=json.dumps(body, default=str)))
     return {"held": held, **body}

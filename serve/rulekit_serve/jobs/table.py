@@ -61,8 +61,7 @@ def claim(database: Database, most: int) -> str | None:
     with database.read() as connection:
         if connection.execute(chosen).first() is None:
             return None
-    with database.write() as connection:
-        database.alone(connection)
+    with database.alone() as connection:
         running = connection.execute(select(func.count()).select_from(jobs).where(jobs.c.state == "running")).scalar()
         job: str | None = connection.execute(chosen).scalar()
         if job is None or (running or 0) >= most:

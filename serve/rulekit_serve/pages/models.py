@@ -12,13 +12,12 @@ from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse
 
 from rulekit.audit.differences.compared import compare
-from rulekit.errors import RulekitError
 from rulekit.graph.rules import counts
 from rulekit.limits import Deadline
-from rulekit_serve.api.models import facts, summary
+from rulekit_serve.api.models import facts
 from rulekit_serve.bodies import text_of
 from rulekit_serve.deciding import Service
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, refused
 from rulekit_serve.pages.showing import form_of, html, moment, require
 from rulekit_serve.registry import ALIASES, CHAMPION, VERSION, read_model
 from rulekit_serve.store import history
@@ -33,7 +32,7 @@ def add(service: Service, api: APIRouter) -> None:
     def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
         found = []
         for name in service.registry.names:
-            own = summary(service, name)
+            own = service.registry.summary(name)
             shown = service.registry.aliases_of(name).get(CHAMPION) or own["versions"][0]["digest"]
             found.append(own | {"rules": len(service.registry.decider(name, shown).rules), "shown": shown[:VERSION]})
         return html(request, "models.html", fault, models=found, **values)
@@ -69,18 +68,20 @@ def add_versions(service: Service, api: APIRouter) -> None:
     @api.get("/pages/models/{name}")
     def model(request: Request, name: str) -> Response:
         require(service, request, "audit")
-        found = summary(service, name)
+        found = service.registry.summary(name)
         past, broken = history.of_model(service.database, name), history.broken_at(service.database)
         return html(request, "model.html", model=found, events=past, broken=broken)
 
     @api.get("/pages/models/{name}/compare")
     def compared(request: Request, name: str, first: str = CHAMPION, second: str = "") -> Response:
         require(service, request, "audit")
-        found, result, fault = summary(service, name), None, None
+        found, result, fault = service.registry.summary(name), None, None
         try:
             if second:
                 digests = [service.registry.digest(name, version) for version in (first, second)]
-                result = _difference(service, name, *digests)
+                old, new = (service.registry.decider(name, digest).graph for digest in digests)
+                with refused():
+                    result = compare(old, new, deadline=Deadline(_COMPARING)).as_dict()
         except Refusal as refusal:
             fault = refusal
         known = {"model": found, "first": first, "second": second, "choices": _choices(found)}
@@ -100,12 +101,3 @@ def _choices(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Aliases and versions of a model, each with what people read of it."""
     named = [(alias, f"{alias} ({found['aliases'][alias]})") for alias in ALIASES if alias in found["aliases"]]
     return named + [(each["version"], f"{each['version']}, {moment(each['added'])}") for each in found["versions"]]
-
-
-def _difference(service: Service, name: str, first: str, second: str) -> dict[str, Any]:
-    """What differs between two versions; raises Refusal where they cannot be compared."""
-    old, new = (service.registry.decider(name, digest).graph for digest in (first, second))
-    try:
-        return compare(old, new, deadline=Deadline(_COMPARING)).as_dict()
-    except RulekitError as error:
-        raise Refusal(422, error.what, fix=error.fix) from None
