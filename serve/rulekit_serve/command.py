@@ -86,7 +86,7 @@ def offer(settings: Settings, files: Sequence[Path]) -> list[str]:
         digest = registry.add(name, graph, FIRST, "given at the start")
         if CHAMPION not in registry.aliases_of(name):
             asked = Promotion(name, digest, "", "given at the start", "", "", False)
-            table.add(database, "promote", {"model": name, "promotion": asdict(asked)}, FIRST)
+            table.add(database, "promote", asdict(asked), FIRST)
         found.append(f"{name}, version {digest[:VERSION]}")
     registry.close()
     return found

@@ -143,9 +143,9 @@ def test_half_an_upload_leaves_no_file(served: Running) -> None:
         return next(messages)
 
     service = served.service
-    request = Request({"type": "http", "method": "POST", "headers": [(b"x-file-name", b"a.csv")]}, receive)
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
     with pytest.raises(Refusal) as refused:
-        asyncio.run(uploads.received(request, service.settings, service.database, "train"))
+        asyncio.run(uploads.kept("a.csv", request.stream(), service.settings, service.database, "train"))
     assert refused.value.status == 400
     assert not any(service.settings.uploads.iterdir())
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 
 from rulekit_serve.api.protocol import json_response
@@ -17,7 +17,8 @@ from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.jobs import requests, table, uploads
 
 READERS = ("audit", "train", "promote")
-_PAGE = 1_000
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+Last = Annotated[int, Header(ge=0, le=10**15)]
 _PAUSE = 0.5
 _SANDBOX = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
@@ -35,13 +36,14 @@ def routes(service: Service) -> APIRouter:
     @api.post("/uploads", max_body_size=service.settings.upload)
     async def sent(request: Request) -> Response:
         caller = service.access.require(request, "train")
-        row = await uploads.received(request, service.settings, database, caller.name)
+        name = request.headers.get("x-file-name", "").strip()
+        row = await uploads.kept(name, request.stream(), service.settings, database, caller.name)
         return json_response(row, 201)
 
     @api.get("/uploads")
-    def files(request: Request, limit: int = 100) -> Response:
+    def files(request: Request, limit: Limit = 100) -> Response:
         service.access.require(request, "audit", "train")
-        return json_response({"uploads": uploads.listed(database, _limit(limit))})
+        return json_response({"uploads": uploads.listed(database, limit)})
 
     @api.post("/jobs")
     async def asked(request: Request) -> Response:
@@ -51,9 +53,9 @@ def routes(service: Service) -> APIRouter:
         return json_response(job, 202)
 
     @api.get("/jobs")
-    def listed(request: Request, limit: int = 100) -> Response:
+    def listed(request: Request, limit: Limit = 100) -> Response:
         service.access.require(request, *READERS)
-        return json_response({"jobs": table.listed(database, _limit(limit))})
+        return json_response({"jobs": table.listed(database, limit)})
 
     @api.get("/jobs/{job}")
     def one(request: Request, job: str) -> Response:
@@ -61,11 +63,10 @@ def routes(service: Service) -> APIRouter:
         return json_response(table.one(database, job))
 
     @api.get("/jobs/{job}/events")
-    async def events(request: Request, job: str) -> Response:
+    async def events(request: Request, job: str, last_event_id: Last = 0) -> Response:
         service.access.require(request, *READERS)
         await asyncio.to_thread(table.one, database, job)
-        last = _number(request.headers.get("last-event-id", "0"))
-        return StreamingResponse(_told(service, job, last), media_type="text/event-stream")
+        return StreamingResponse(_told(service, job, last_event_id), media_type="text/event-stream")
 
     @api.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
@@ -100,22 +101,10 @@ def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict
     return {"id": job, "kind": kind, "state": "waiting", "events": f"/jobs/{job}/events"}
 
 
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
-    return int(text)
-
-
-def _limit(limit: int) -> int:
-    if not 1 <= limit <= _PAGE:
-        raise Refusal(422, f"limit is 1 to {_PAGE}", "limit")
-    return limit
-
-
 async def _told(service: Service, job: str, last: int) -> AsyncIterator[str]:
     """The events after a number, as they come, and at the end the state; a comment while nothing comes."""
     quiet = 0
-    while not service.supervisor.ended:
+    while not service.supervisor.ended.is_set():
         try:
             now = await asyncio.to_thread(table.one, service.database, job)
             found = await asyncio.to_thread(table.events_after, service.database, job, last)

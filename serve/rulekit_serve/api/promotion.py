@@ -62,11 +62,11 @@ def promote(
     said = {}
     if "exception" in given:
         said = {"exception": True, "second": _second(service, caller, given)}
-    elif not all(gate.held for gate in found):
+    elif not all(gate["held"] for gate in found):
         if not asked.upload and asked.compares:
             fix = "send the rows to /uploads, and give upload and target"
             raise Refusal(422, f"a new {CHAMPION} is measured on rows with labels", "upload", fix)
-        return 202, added(service, "promote", {"model": name, "promotion": asdict(asked)}, caller.name)
+        return 202, added(service, "promote", asdict(asked), caller.name)
     return 200, gates.move(service.registry, asked, caller.name, found, **said)
 
 
