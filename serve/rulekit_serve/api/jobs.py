@@ -49,8 +49,7 @@ def routes(service: Service) -> APIRouter:
     async def asked(request: Request) -> Response:
         caller = service.access.require(request, "train")
         given = object_of(await body_of(request, service.settings))
-        job = await asyncio.to_thread(submit, service, given, caller.name)
-        return json_response(job, 202)
+        return json_response(await asyncio.to_thread(submit, service, given, caller.name), 202)
 
     @api.get("/jobs")
     def listed(request: Request, limit: Limit = 100) -> Response:
@@ -90,8 +89,7 @@ def routes(service: Service) -> APIRouter:
 
 def submit(service: Service, given: dict[str, Any], by: str) -> dict[str, Any]:
     """Let a job wait that a client asks for; raises Refusal that names the field that is wrong."""
-    kind, request = requests.checked(given, service.database, service.registry)
-    return added(service, kind, request, by)
+    return added(service, *requests.checked(given, service.database, service.registry), by)
 
 
 def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict[str, Any]:

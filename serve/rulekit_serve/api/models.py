@@ -66,8 +66,7 @@ def routes(service: Service) -> APIRouter:
         caller = service.access.require(request, "train")
         data = await body_of(request, service.settings)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        graph = read_model(data, _CONTENT.get(kind, kind))
-        digest = service.registry.add(name, graph, caller.name, "sent")
+        digest = await asyncio.to_thread(sent, service, name, data, _CONTENT.get(kind, kind), caller.name)
         return json_response({"model": name, "version": digest[:VERSION], "digest": digest}, 201)
 
     @api.put("/{name}/reasons")
@@ -78,6 +77,11 @@ def routes(service: Service) -> APIRouter:
         return json_response({"model": name, "event": number})
 
     return api
+
+
+def sent(service: Service, name: str, data: bytes, ending: str, by: str) -> str:
+    """Keep the model of a file that came in; its digest. Raises Refusal where it holds none."""
+    return service.registry.add(name, read_model(data, ending), by, "sent")
 
 
 def _with_reasons(service: Service, name: str, data: bytes, by: str) -> int:

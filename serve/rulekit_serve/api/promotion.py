@@ -76,13 +76,11 @@ def promotion_of(service: Service, name: str, digest: str, reason: str, given: M
     if "upload" in given:
         upload = str(uploads.one(service.database, text_of(given, "upload"))["id"])
         target = text_of(given, "target")
-    with service.database.read() as connection:
-        chosen = select(aliases.c.digest, aliases.c.event).where(aliases.c.name == name, aliases.c.alias == CHAMPION)
-        before, number = connection.execute(chosen).first() or ("", 0)
-        body = connection.execute(select(events.c.body).where(events.c.number == number)).scalar()
-    last = json.loads(body or "{}")
-    rollback = bool(before) and last.get("before") == digest and not last.get("rollback")
-    return Promotion(name, digest, before, reason, upload, target, rollback)
+    chosen = select(aliases.c.digest, events.c.body).outerjoin(events, events.c.number == aliases.c.event)
+    now = service.database.first(chosen.where(aliases.c.name == name, aliases.c.alias == CHAMPION)) or {}
+    last = json.loads(now.get("body") or "{}")
+    rollback = last.get("before") == digest and not last.get("rollback")
+    return Promotion(name, digest, now.get("digest", ""), reason, upload, target, rollback)
 
 
 def _second(service: Service, caller: Caller, given: Mapping[str, Any]) -> str:

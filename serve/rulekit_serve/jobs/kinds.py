@@ -1,9 +1,9 @@
-"""The work of each kind of job; what it returns is the result of the job."""
+"""The work of each kind of job; what it returns is the result, with `failed` where it did not reach its end."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,6 @@ from rulekit_serve.store.tables import decisions
 
 _RUNG = ("size", "error", "standard_error", "macro_f1", "rules", "literals")
 _RECORDED = ("number", "id", "time", "model", "digest", "row", "masked", "label", "rules")
-
-
-class FailedError(Exception):
-    """The job did what it could, and did not reach its end; result: what it found."""
-
-    def __init__(self, what: str, result: Mapping[str, Any]) -> None:
-        super().__init__(what)
-        self.result = result
 
 
 def _train(job: Job) -> dict[str, Any]:
@@ -96,7 +88,7 @@ def _promote(job: Job) -> dict[str, Any]:
     asked = gates.Promotion(**job.asked)
     found = gates.run(job, asked)
     if failed := [f"{gate['name']}: {gate['said']}" for gate in found if not gate["held"]]:
-        raise FailedError(f"{CHAMPION} stays: {'; '.join(failed)}", {"gates": found})
+        return {"gates": found, "failed": f"{CHAMPION} stays: {'; '.join(failed)}"}
     job.check()
     return gates.move(job.registry, asked, job.by, found)
 

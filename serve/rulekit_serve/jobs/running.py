@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,6 @@ from rulekit.limits import Deadline
 from rulekit.work.progress import Event, Learning, Noticed, RunProgress, Stage
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs import table
-from rulekit_serve.jobs.supervisor import CANCELLED
 from rulekit_serve.registry import Registry
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
@@ -56,14 +54,10 @@ class Job:
             self._beat()
 
     def _live(self) -> None:
-        since: float | None = None
         while not self._stopped.is_set():
             with suppress(Refusal):  # the database is away: the next beat tries again
                 self._beat()
-            if self.cancelled.is_set():
-                since = since or time.monotonic()
-            late = since is not None and time.monotonic() - since > CANCELLED
-            if late or os.getppid() != self._parent:  # nobody else would end this process
+            if os.getppid() != self._parent:  # nobody else would end this process
                 os._exit(3)
             self._stopped.wait(_BEAT)
 

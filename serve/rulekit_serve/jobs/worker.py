@@ -11,7 +11,7 @@ from typing import Any
 from rulekit.errors import Cancelled, RulekitError
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs import table
-from rulekit_serve.jobs.kinds import WORK, FailedError
+from rulekit_serve.jobs.kinds import WORK
 from rulekit_serve.jobs.running import EndedError, Job
 from rulekit_serve.settings import Settings
 
@@ -22,16 +22,15 @@ def main(own: str) -> None:
     """Do the job and keep its result; whatever is not foreseen goes to stderr, where the supervisor reads it."""
     settings = Settings.of_environment()
     _bound(settings)
-    job, message = Job(settings, own), ""
-    state, result = "done", dict[str, Any]()
+    job, result = Job(settings, own), dict[str, Any]()
     try:
         result = WORK[job.kind](job)
-    except (EndedError, Cancelled):
-        state = "cancelled"
-    except (FailedError, Refusal, RulekitError) as error:
-        state, message, result = "failed", str(error), getattr(error, "result", {})
-    if job.cancelled.is_set() and state != "done":
-        state, message = "cancelled", "it was cancelled"
+        message = result.get("failed", "")
+        state = "failed" if message else "done"
+    except (EndedError, Cancelled, Refusal, RulekitError) as error:
+        state, message = "failed", str(error)
+        if job.cancelled.is_set() or isinstance(error, EndedError | Cancelled):
+            state, message = "cancelled", "it was cancelled"
     job.stop()
     message = message.replace(f"{job.folder}{os.sep}", "").replace(f"{settings.uploads}{os.sep}", "")
     table.end(job.database, own, state, message, result)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import tempfile
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+import polars as pl
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse
@@ -39,6 +39,14 @@ def add(service: Service, api: APIRouter) -> None:
         known = {"jobs": table.listed(database, _MOST), "files": _files(database), "learners": choices}
         return html(request, "jobs.html", fault, **known | values)
 
+    async def kept(name: str, file: UploadFile, by: str) -> Any:
+        found = await uploads.kept(name, _chunks(file), service.settings, database, by)
+        return found["id"]
+
+    async def begun(asked: dict[str, Any], by: str) -> Response:
+        job = await asyncio.to_thread(submit, service, asked, by)
+        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+
     @api.get("/pages/jobs")
     def all_jobs(request: Request) -> Response:
         require(service, request, *READERS)
@@ -46,25 +54,18 @@ def add(service: Service, api: APIRouter) -> None:
 
     @api.post("/pages/jobs", max_body_size=service.settings.upload)
     async def trained(request: Request) -> Response:
-        by, given = require(service, request, "train"), dict[str, Any]()
-        try:
-            given |= await form_of(service, request, service.settings.job_seconds)
-            sent = given.pop("file", None)
-            if isinstance(sent, UploadFile) and sent.filename:
-                kept = await uploads.kept(sent.filename, _chunks(sent), service.settings, database, by)
-                given["upload"] = kept["id"]
-            job = await asyncio.to_thread(submit, service, _training(given), by)
-        except Refusal as refusal:
-            return await asyncio.to_thread(listed, request, refusal, given=given)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+        by = require(service, request, "train")
+        given = await form_of(service, request, partial(listed, request), service.settings.job_seconds)
+        sent = given.pop("file", None)
+        if isinstance(sent, UploadFile) and sent.filename:
+            given["upload"] = await kept(sent.filename, sent, by)
+        return await begun(_training(given), by)
 
     @api.post("/pages/sample")
     async def sample(request: Request) -> Response:
-        by = require(service, request, "train")
-        sent = UploadFile(io.BytesIO(await asyncio.to_thread(_loans)))
-        kept = await uploads.kept("loans.csv", _chunks(sent), service.settings, database, by)
-        job = await asyncio.to_thread(submit, service, _SAMPLE | {"upload": kept["id"]}, by)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+        by, table_of = require(service, request, "train"), await asyncio.to_thread(_loans)
+        upload = await kept("loans.csv", UploadFile(io.BytesIO(table_of)), by)
+        return await begun(_SAMPLE | {"upload": upload}, by)
 
     @api.get("/pages/jobs/{job}")
     def one(request: Request, job: str) -> Response:
@@ -85,9 +86,7 @@ def add(service: Service, api: APIRouter) -> None:
     @api.post("/pages/models/{name}/{version}/jobs")
     async def proved(request: Request, name: str, version: str) -> Response:
         by, given = require(service, request, "train"), await form_of(service, request)
-        asked = {"kind": given.get("kind"), "model": name, "version": version}
-        job = await asyncio.to_thread(submit, service, asked, by)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+        return await begun({"kind": given.get("kind"), "model": name, "version": version}, by)
 
 
 def add_promotions(service: Service, api: APIRouter) -> None:
@@ -116,16 +115,12 @@ def add_promotions(service: Service, api: APIRouter) -> None:
     @api.post("/pages/models/{name}/{version}/{alias}")
     async def promoted(request: Request, name: str, version: str, alias: str) -> Response:
         require(service, request, "promote")
-        given: dict[str, Any] = {}
-        try:
-            given |= await form_of(service, request)
-            asked = {key: given[key] for key in ("upload", "target", "second") if given.get(key)}
-            asked |= {"version": version, "reason": given.get("reason"), "expect": given.get("expect", "")}
-            if given.get("exception"):
-                asked["exception"] = True
-            _, answer = await asyncio.to_thread(promote, service, request.state.caller, name, alias, asked)
-        except Refusal as refusal:
-            return await asyncio.to_thread(promotion, request, name, version, alias, refusal, given=given)
+        given = await form_of(service, request, partial(promotion, request, name, version, alias))
+        asked = {key: given[key] for key in ("upload", "target", "second") if given.get(key)}
+        asked |= {"version": version, "reason": given.get("reason"), "expect": given.get("expect", "")}
+        if given.get("exception"):
+            asked["exception"] = True
+        _, answer = await asyncio.to_thread(promote, service, request.state.caller, name, alias, asked)
         return RedirectResponse(f"/pages/jobs/{answer['id']}" if "id" in answer else f"/pages/models/{name}", 303)
 
 
@@ -156,7 +151,4 @@ def _training(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _loans() -> bytes:
     """The sample: 1,000 loans, the same on each machine."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "loans.csv"
-        synthetic.write_csv(synthetic.loans(), path)
-        return path.read_bytes()
+    return pl.DataFrame(synthetic.loans()).write_csv().encode()

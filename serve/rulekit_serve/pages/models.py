@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from starlette.responses import RedirectResponse
 from rulekit.audit.differences.compared import compare
 from rulekit.graph.rules import counts
 from rulekit.limits import Deadline
-from rulekit_serve.api.models import facts
+from rulekit_serve.api.models import facts, sent
 from rulekit_serve.bodies import text_of
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal, refused
 from rulekit_serve.pages.showing import form_of, html, moment, require
-from rulekit_serve.registry import ALIASES, CHAMPION, VERSION, read_model
+from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
 from rulekit_serve.store import history
 
 _COMPARING = 5.0
@@ -30,6 +30,8 @@ def add(service: Service, api: APIRouter) -> None:
     """Add the pages of models."""
 
     def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
+        if fault is not None and not fault.field:
+            fault.field = "text" if values["given"].get("text") else "file"
         found = []
         for name in service.registry.names:
             own = service.registry.summary(name)
@@ -44,21 +46,16 @@ def add(service: Service, api: APIRouter) -> None:
 
     @api.post("/pages/models")
     async def came(request: Request) -> Response:
-        by, given = require(service, request, "train"), dict[str, Any]()
-        try:
-            given |= await form_of(service, request)
-            name, sent, text = text_of(given, "name", most=63).strip(), given.get("file"), given.get("text")
-            if isinstance(sent, UploadFile) and sent.filename:
-                data, ending = await sent.read(), Path(sent.filename).suffix
-            elif isinstance(text, str) and text.strip():
-                data, ending = text.encode(), ".rules"
-            else:
-                raise Refusal(422, "neither a file nor a rule text was sent", fix="choose a file")
-            graph = await asyncio.to_thread(read_model, data, ending)
-            digest = await asyncio.to_thread(service.registry.add, name, graph, by, "sent")
-        except Refusal as refusal:
-            refusal.field = refusal.field or ("text" if given.get("text") else "file")
-            return await asyncio.to_thread(listed, request, refusal, given=given)
+        by = require(service, request, "train")
+        given = await form_of(service, request, partial(listed, request))
+        name, file, text = text_of(given, "name", most=63).strip(), given.get("file"), given.get("text")
+        if isinstance(file, UploadFile) and file.filename:
+            data, ending = await file.read(), Path(file.filename).suffix
+        elif isinstance(text, str) and text.strip():
+            data, ending = text.encode(), ".rules"
+        else:
+            raise Refusal(422, "neither a file nor a rule text was sent", fix="choose a file")
+        digest = await asyncio.to_thread(sent, service, name, data, ending, by)
         return RedirectResponse(f"/pages/models/{name}/{digest[:VERSION]}", 303)
 
 
@@ -97,7 +94,7 @@ def add_versions(service: Service, api: APIRouter) -> None:
         return html(request, "version.html", model=known, proofs=proofs, size=size, aliases=ALIASES)
 
 
-def _choices(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _choices(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Aliases and versions of a model, each with what people read of it."""
     named = [(alias, f"{alias} ({found['aliases'][alias]})") for alias in ALIASES if alias in found["aliases"]]
     return named + [(each["version"], f"{each['version']}, {moment(each['added'])}") for each in found["versions"]]

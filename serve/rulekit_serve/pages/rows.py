@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import re
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -46,14 +47,10 @@ def add(service: Service, api: APIRouter) -> None:
     @api.post("/pages/models/{name}/{version}/score")
     async def scored(request: Request, name: str, version: str) -> Response:
         require(service, request, "score")
-        given: dict[str, Any] = {}
         _, columns = await asyncio.to_thread(features, name, version)
-        try:
-            given |= await form_of(service, request)
-            cells = {each.name: [_cell(each, given.get(f"c{i}"))] for i, each in enumerate(columns)}
-            answer = await decide(service, request.state.caller, name, version, cells, 1)
-        except Refusal as refusal:
-            return await asyncio.to_thread(shown, request, name, version, refusal, given=given)
+        given = await form_of(service, request, partial(shown, request, name, version))
+        cells = {each.name: [_cell(each, given.get(f"c{i}"))] for i, each in enumerate(columns)}
+        answer = await decide(service, request.state.caller, name, version, cells, 1)
         try:
             reasons = (await asyncio.to_thread(why, service, name, answer.digest, cells))[0]
         except Refusal as refusal:  # the row is decided and recorded, so that this is no fault of the call

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
@@ -69,7 +70,12 @@ class PageRoute(APIRoute):
 
         async def handled(request: Request) -> Response:
             try:
-                return await inner(request)
+                try:
+                    return await inner(request)
+                except Refusal as refusal:
+                    if (again := getattr(request.state, "again", None)) is None:
+                        raise
+                    return await asyncio.to_thread(again, refusal)
             except Refusal as refusal:
                 fault = refusal
             except HTTPException as error:
@@ -89,10 +95,19 @@ def require(service: Service, request: Request, *roles: str) -> str:
     return str(request.state.caller.name)
 
 
-async def form_of(service: Service, request: Request, seconds: float | None = None) -> dict[str, Any]:
-    """The fields of a form, texts and at most one file; raises Refusal where they are too large or too slow."""
+async def form_of(
+    service: Service, request: Request, again: Callable[..., Response] | None = None, seconds: float = 0.0
+) -> dict[str, Any]:
+    """The fields of a form, texts and at most one file; raises Refusal where they are too large or too slow.
+
+    again: makes the page of the form once more, of a refusal and `given`, what was written.
+    """
+    given: dict[str, Any] = {}
+    if again is not None:
+        request.state.again = partial(again, given=given)
     reading = request.form(max_files=1, max_fields=_FIELDS, max_part_size=service.settings.body)
     try:
-        return dict(await asyncio.wait_for(reading, seconds or service.settings.seconds))
+        given |= await asyncio.wait_for(reading, seconds or service.settings.seconds)
     except TimeoutError:
         raise Refusal(408, "the form did not come in time") from None
+    return given
