@@ -131,11 +131,10 @@ class Registry:
 
     def content(self, name: str, digest: str) -> bytes:
         """The model file."""
-        found = self._database.first(select(models.c.content).where(models.c.name == name, models.c.digest == digest))
-        if found is None:
+        chosen = select(models.c.content).where(models.c.name == name, models.c.digest == digest)
+        if (found := self._database.first(chosen)) is None:
             raise unknown(f"{name!r} has no version {digest[:VERSION]}")
-        content: bytes = found["content"]
-        return content
+        return bytes(found["content"])
 
     def add(self, name: str, graph: RuleGraph, by: str, how: str, **said: Any) -> str:
         """Keep a model; the digest. The same one twice is one version. said: what the history keeps beside."""

@@ -18,6 +18,7 @@ from rulekit_serve.jobs import requests, table, uploads
 
 READERS = ("audit", "train", "promote")
 Limit = Annotated[int, Query(ge=1, le=1_000)]
+Name = Annotated[str, Header()]
 Last = Annotated[int, Header(ge=0, le=10**15)]
 _PAUSE = 0.5
 _SANDBOX = (
@@ -34,16 +35,20 @@ def routes(service: Service) -> APIRouter:
     database = service.database
 
     @api.post("/uploads", max_body_size=service.settings.upload)
-    async def sent(request: Request) -> Response:
-        caller = service.access.require(request, "train")
-        name = request.headers.get("x-file-name", "").strip()
-        row = await uploads.kept(name, request.stream(), service.settings, database, caller.name)
-        return json_response(row, 201)
+    async def sent(request: Request, x_file_name: Name = "") -> Response:
+        by = service.access.require(request, "train").name
+        return json_response(await uploads.kept(x_file_name, request.stream(), service.settings, database, by), 201)
 
     @api.get("/uploads")
     def files(request: Request, limit: Limit = 100) -> Response:
         service.access.require(request, "audit", "train")
         return json_response({"uploads": uploads.listed(database, limit)})
+
+    @api.delete("/uploads/{upload}")
+    def removed(request: Request, upload: str) -> Response:
+        service.access.require(request, "train")
+        uploads.remove(database, service.settings, upload)
+        return Response(status_code=204)
 
     @api.post("/jobs")
     async def asked(request: Request) -> Response:
@@ -70,12 +75,10 @@ def routes(service: Service) -> APIRouter:
     @api.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
         service.access.require(request, "audit")
-        stem = service.settings.reports / table.one(database, job)["id"]
-        headers = {"content-security-policy": _SANDBOX}
-        for ending, kind in _REPORTS.items():
-            if (path := stem.with_suffix(ending)).is_file():
-                return FileResponse(path, media_type=kind, headers=headers)
-        raise unknown("the job has no report")
+        path = next(service.settings.reports.glob(f"{table.one(database, job)['id']}.*"), None)
+        if path is None:
+            raise unknown("the job has no report")
+        return FileResponse(path, media_type=_REPORTS[path.suffix], headers={"content-security-policy": _SANDBOX})
 
     @api.delete("/jobs/{job}")
     def cancelled(request: Request, job: str) -> Response:
@@ -101,7 +104,6 @@ def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict
 
 async def _told(service: Service, job: str, last: int) -> AsyncIterator[str]:
     """The events after a number, as they come, and at the end the state; a comment while nothing comes."""
-    quiet = 0
     while not service.supervisor.ended.is_set():
         try:
             now = await asyncio.to_thread(table.one, service.database, job)
@@ -114,7 +116,6 @@ async def _told(service: Service, job: str, last: int) -> AsyncIterator[str]:
             said = json.dumps({key: now[key] for key in ("state", "message", "result")})
             yield f"event: end\ndata: {said}\n\n"
             return
-        quiet = 0 if found else quiet + 1
-        if quiet % 20 == 1:
+        if not found:
             yield f": {now['state']}\n\n"
         await asyncio.sleep(_PAUSE)

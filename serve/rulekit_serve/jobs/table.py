@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from rulekit.names import printable
 from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.store.database import Database
 from rulekit_serve.store.tables import job_events, jobs
@@ -89,7 +90,7 @@ def beat(database: Database, job: str, events: Mapping[int, Mapping[str, Any]]) 
 
 def end(database: Database, job: str, state: str, message: str = "", result: Mapping[str, Any] | None = None) -> bool:
     """Let a running job end; whether it ran until now."""
-    values = {"state": state, "message": plain(message)[:_MOST_MESSAGE], "ended": time.time()}
+    values = {"state": state, "message": printable(message)[:_MOST_MESSAGE], "ended": time.time()}
     mine = update(jobs).where(jobs.c.id == job, jobs.c.state == "running")
     return database.change(mine.values(**values, result=json.dumps(result or {}, default=str))) == 1
 
@@ -108,9 +109,3 @@ def events_after(database: Database, job: str, number: int) -> list[tuple[int, s
     """Number and JSON text of each event after a number."""
     later = select(job_events).where(job_events.c.job == job, job_events.c.number > number)
     return [(row["number"], row["body"]) for row in database.rows(later.order_by(job_events.c.number))]
-
-
-def plain(text: str) -> str:
-    """One line that any database takes."""
-    text = text.encode("utf-8", "replace").decode()
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 from starlette.requests import ClientDisconnect
 
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.settings import MEGABYTE, Settings
 from rulekit_serve.store.database import Database
-from rulekit_serve.store.tables import uploads
+from rulekit_serve.store.tables import jobs, uploads
 
 ENDINGS = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
 _NAME = "x-file-name"
@@ -34,6 +34,7 @@ async def kept(
     name: str, stream: AsyncIterator[bytes], settings: Settings, database: Database, by: str
 ) -> dict[str, Any]:
     """Keep a file; what is known of it. Raises Refusal, and leaves no file then."""
+    name = name.strip()
     ending = _ending(name)
     own = uuid.uuid4().hex + ending
     path = settings.uploads / own
@@ -101,6 +102,16 @@ def one(database: Database, upload: str) -> dict[str, Any]:
     if found is None:
         raise Refusal(422, "there is no upload of this id", "upload", "send the file to /uploads first")
     return found
+
+
+def remove(database: Database, settings: Settings, upload: str) -> None:
+    """Remove a file; raises Refusal where there is none of this id, or a job that has not ended reads it."""
+    reads = select(jobs.c.id).where(jobs.c.ended.is_(None), jobs.c.request.contains(upload, autoescape=True))
+    if _ID.fullmatch(upload) and database.first(reads) is not None:
+        raise Refusal(409, "a job that has not ended reads this file", fix="cancel the job, or wait for it")
+    if not _ID.fullmatch(upload) or not database.change(delete(uploads).where(uploads.c.id == upload)):
+        raise unknown("there is no upload of this id")
+    (settings.uploads / upload).unlink(missing_ok=True)
 
 
 def sweep(folder: Path) -> None:

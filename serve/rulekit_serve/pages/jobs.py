@@ -36,16 +36,12 @@ def add(service: Service, api: APIRouter) -> None:
 
     def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
         choices = [(name, name) for name in learners() if not name.endswith("paper")]
-        known = {"jobs": table.listed(database, _MOST), "files": _files(database), "learners": choices}
+        known = {"jobs": table.listed(database, _MOST), "files": files_of(database), "learners": choices}
         return html(request, "jobs.html", fault, **known | values)
 
     async def kept(name: str, file: UploadFile, by: str) -> Any:
         found = await uploads.kept(name, _chunks(file), service.settings, database, by)
         return found["id"]
-
-    async def begun(asked: dict[str, Any], by: str) -> Response:
-        job = await asyncio.to_thread(submit, service, asked, by)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
 
     @api.get("/pages/jobs")
     def all_jobs(request: Request) -> Response:
@@ -59,13 +55,13 @@ def add(service: Service, api: APIRouter) -> None:
         sent = given.pop("file", None)
         if isinstance(sent, UploadFile) and sent.filename:
             given["upload"] = await kept(sent.filename, sent, by)
-        return await begun(_training(given), by)
+        return await begun(service, _training(given), by)
 
     @api.post("/pages/sample")
     async def sample(request: Request) -> Response:
         by, table_of = require(service, request, "train"), await asyncio.to_thread(_loans)
         upload = await kept("loans.csv", UploadFile(io.BytesIO(table_of)), by)
-        return await begun(_SAMPLE | {"upload": upload}, by)
+        return await begun(service, _SAMPLE | {"upload": upload}, by)
 
     @api.get("/pages/jobs/{job}")
     def one(request: Request, job: str) -> Response:
@@ -83,11 +79,6 @@ def add(service: Service, api: APIRouter) -> None:
         service.supervisor.wake()
         return RedirectResponse(f"/pages/jobs/{job}", 303)
 
-    @api.post("/pages/models/{name}/{version}/jobs")
-    async def proved(request: Request, name: str, version: str) -> Response:
-        by, given = require(service, request, "train"), await form_of(service, request)
-        return await begun({"kind": given.get("kind"), "model": name, "version": version}, by)
-
 
 def add_promotions(service: Service, api: APIRouter) -> None:
     """Add the pages that let an alias mean a version."""
@@ -101,7 +92,7 @@ def add_promotions(service: Service, api: APIRouter) -> None:
         digest = service.registry.digest(name, version)
         now = service.registry.aliases_of(name).get(alias, "")[:VERSION]
         known: dict[str, Any] = {"name": name, "version": digest[:VERSION], "alias": alias, "now": now}
-        known |= {"files": _files(service.database), "gates": []}
+        known |= {"files": files_of(service.database), "gates": []}
         if alias == CHAMPION:
             asked = promotion_of(service, name, digest, "", {})
             known["gates"] = gates.known(service.database, service.settings, asked)
@@ -124,7 +115,13 @@ def add_promotions(service: Service, api: APIRouter) -> None:
         return RedirectResponse(f"/pages/jobs/{answer['id']}" if "id" in answer else f"/pages/models/{name}", 303)
 
 
-def _files(database: Database) -> list[tuple[str, str]]:
+async def begun(service: Service, asked: dict[str, Any], by: str) -> Response:
+    """Let a job wait, and lead to its page."""
+    job = await asyncio.to_thread(submit, service, asked, by)
+    return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+
+
+def files_of(database: Database) -> list[tuple[str, str]]:
     """The choices of an upload."""
     found = uploads.listed(database, _MOST)
     return [("", "none"), *((each["id"], f"{each['name']}, {moment(each['added'])}") for each in found)]

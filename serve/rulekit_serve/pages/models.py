@@ -18,6 +18,7 @@ from rulekit_serve.api.models import facts, sent
 from rulekit_serve.bodies import text_of
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal, refused
+from rulekit_serve.pages.jobs import begun, files_of
 from rulekit_serve.pages.showing import form_of, html, moment, require
 from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
 from rulekit_serve.store import history
@@ -84,14 +85,25 @@ def add_versions(service: Service, api: APIRouter) -> None:
         known = {"model": found, "first": first, "second": second, "choices": _choices(found)}
         return html(request, "compare.html", fault, result=result, **known)
 
+    def shown(request: Request, name: str, version: str, fault: Refusal | None = None, **values: Any) -> Response:
+        known = facts(service, name, service.registry.digest(name, version))
+        known["size"] = counts(service.registry.decider(name, known["digest"]).graph)
+        proofs = [{**each, "name": each["gate"], "said": each["body"]["said"]} for each in known["proofs"]]
+        values |= {"model": known, "proofs": proofs, "aliases": ALIASES, "files": files_of(service.database)}
+        return html(request, "version.html", fault, **values)
+
     @api.get("/pages/models/{name}/{version}")
     def version_of(request: Request, name: str, version: str) -> Response:
         require(service, request, "audit")
-        digest = service.registry.digest(name, version)
-        size = counts(service.registry.decider(name, digest).graph)
-        known = facts(service, name, digest)
-        proofs = [{**each, "name": each["gate"], "said": each["body"]["said"]} for each in known["proofs"]]
-        return html(request, "version.html", model=known, proofs=proofs, size=size, aliases=ALIASES)
+        return shown(request, name, version)
+
+    @api.post("/pages/models/{name}/{version}/jobs")
+    async def asked(request: Request, name: str, version: str) -> Response:
+        by = require(service, request, "train")
+        given = await form_of(service, request, partial(shown, request, name, version))
+        rows = ("upload", "target") if given.get("kind") == "report" else ()
+        job = {key: given[key] for key in ("kind", *rows) if given.get(key)}
+        return await begun(service, job | {"model": name, "version": version}, by)
 
 
 def _choices(found: dict[str, Any]) -> list[tuple[str, str]]:
