@@ -34,19 +34,16 @@ def add(service: Service, api: APIRouter) -> None:
     """Add the pages of work."""
     database = service.database
 
-    def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
+    @api.get("/pages/jobs")
+    def listed(request: Request) -> Response:
+        require(service, request, *READERS)
         choices = [(name, name) for name in learners() if not name.endswith("paper")]
-        known = {"jobs": table.listed(database, _MOST), "files": files_of(database), "learners": choices}
-        return html(request, "jobs.html", fault, **known | values)
+        found, files = table.listed(database, _MOST), files_of(database)
+        return html(request, "jobs.html", jobs=found, files=files, learners=choices)
 
     async def kept(name: str, file: UploadFile, by: str) -> Any:
         found = await uploads.kept(name, _chunks(file), service.settings, database, by)
         return found["id"]
-
-    @api.get("/pages/jobs")
-    def all_jobs(request: Request) -> Response:
-        require(service, request, *READERS)
-        return listed(request)
 
     @api.post("/pages/jobs", max_body_size=service.settings.upload)
     async def trained(request: Request) -> Response:
@@ -83,9 +80,9 @@ def add(service: Service, api: APIRouter) -> None:
 def add_promotions(service: Service, api: APIRouter) -> None:
     """Add the pages that let an alias mean a version."""
 
-    def promotion(
-        request: Request, name: str, version: str, alias: str, fault: Refusal | None = None, **values: Any
-    ) -> Response:
+    @api.get("/pages/models/{name}/{version}/{alias}")
+    def promoting(request: Request, name: str, version: str, alias: str) -> Response:
+        require(service, request, "promote")
         if alias not in ALIASES:
             raise unknown(f"there is no alias {alias[:40]!r}")
         service.registry.refresh()
@@ -96,17 +93,12 @@ def add_promotions(service: Service, api: APIRouter) -> None:
         if alias == CHAMPION:
             asked = promotion_of(service, name, digest, "", {})
             known["gates"] = gates.known(service.database, service.settings, asked)
-        return html(request, "promote.html", fault, **known | values)
-
-    @api.get("/pages/models/{name}/{version}/{alias}")
-    def promoting(request: Request, name: str, version: str, alias: str) -> Response:
-        require(service, request, "promote")
-        return promotion(request, name, version, alias)
+        return html(request, "promote.html", **known)
 
     @api.post("/pages/models/{name}/{version}/{alias}")
     async def promoted(request: Request, name: str, version: str, alias: str) -> Response:
         require(service, request, "promote")
-        given = await form_of(service, request, partial(promotion, request, name, version, alias))
+        given = await form_of(service, request, partial(promoting, request, name, version, alias))
         asked = {key: given[key] for key in ("upload", "target", "second") if given.get(key)}
         asked |= {"version": version, "reason": given.get("reason"), "expect": given.get("expect", "")}
         if given.get("exception"):

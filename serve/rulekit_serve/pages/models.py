@@ -30,20 +30,15 @@ _COMPARING = 5.0
 def add(service: Service, api: APIRouter) -> None:
     """Add the pages of models."""
 
-    def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
-        if fault is not None and not fault.field:
-            fault.field = "text" if values["given"].get("text") else "file"
+    @api.get("/")
+    def listed(request: Request) -> Response:
+        require(service, request, "audit")
         found = []
         for name in service.registry.names:
             own = service.registry.summary(name)
             shown = service.registry.aliases_of(name).get(CHAMPION) or own["versions"][0]["digest"]
             found.append(own | {"rules": len(service.registry.decider(name, shown).rules), "shown": shown[:VERSION]})
-        return html(request, "models.html", fault, models=found, **values)
-
-    @api.get("/")
-    def start(request: Request) -> Response:
-        require(service, request, "audit")
-        return listed(request)
+        return html(request, "models.html", models=found)
 
     @api.post("/pages/models")
     async def came(request: Request) -> Response:
@@ -55,8 +50,12 @@ def add(service: Service, api: APIRouter) -> None:
         elif isinstance(text, str) and text.strip():
             data, ending = text.encode(), ".rules"
         else:
-            raise Refusal(422, "neither a file nor a rule text was sent", fix="choose a file")
-        digest = await asyncio.to_thread(sent, service, name, data, ending, by)
+            raise Refusal(422, "neither a file nor a rule text was sent", "file", "choose a file")
+        try:
+            digest = await asyncio.to_thread(sent, service, name, data, ending, by)
+        except Refusal as refusal:
+            refusal.field = refusal.field or ("text" if ending == ".rules" else "file")
+            raise
         return RedirectResponse(f"/pages/models/{name}/{digest[:VERSION]}", 303)
 
 
@@ -73,7 +72,7 @@ def add_versions(service: Service, api: APIRouter) -> None:
     @api.get("/pages/models/{name}/compare")
     def compared(request: Request, name: str, first: str = CHAMPION, second: str = "") -> Response:
         require(service, request, "audit")
-        found, result, fault = service.registry.summary(name), None, None
+        found, result = service.registry.summary(name), None
         try:
             if second:
                 digests = [service.registry.digest(name, version) for version in (first, second)]
@@ -81,21 +80,18 @@ def add_versions(service: Service, api: APIRouter) -> None:
                 with refused():
                     result = compare(old, new, deadline=Deadline(_COMPARING)).as_dict()
         except Refusal as refusal:
-            fault = refusal
+            request.state.fault = refusal
         known = {"model": found, "first": first, "second": second, "choices": _choices(found)}
-        return html(request, "compare.html", fault, result=result, **known)
+        return html(request, "compare.html", result=result, **known)
 
-    def shown(request: Request, name: str, version: str, fault: Refusal | None = None, **values: Any) -> Response:
+    @api.get("/pages/models/{name}/{version}")
+    def shown(request: Request, name: str, version: str) -> Response:
+        require(service, request, "audit")
         known = facts(service, name, service.registry.digest(name, version))
         known["size"] = counts(service.registry.decider(name, known["digest"]).graph)
         proofs = [{**each, "name": each["gate"], "said": each["body"]["said"]} for each in known["proofs"]]
-        values |= {"model": known, "proofs": proofs, "aliases": ALIASES, "files": files_of(service.database)}
-        return html(request, "version.html", fault, **values)
-
-    @api.get("/pages/models/{name}/{version}")
-    def version_of(request: Request, name: str, version: str) -> Response:
-        require(service, request, "audit")
-        return shown(request, name, version)
+        files = files_of(service.database)
+        return html(request, "version.html", model=known, proofs=proofs, aliases=ALIASES, files=files)
 
     @api.post("/pages/models/{name}/{version}/jobs")
     async def asked(request: Request, name: str, version: str) -> Response:

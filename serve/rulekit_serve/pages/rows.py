@@ -32,12 +32,12 @@ def add(service: Service, api: APIRouter) -> None:
         graph = service.registry.decider(name, digest).graph
         return digest, [graph.schema[column] for column in graph.used_features]
 
-    def shown(request: Request, name: str, version: str, fault: Refusal | None = None, **values: Any) -> Response:
+    def shown(request: Request, name: str, version: str, **decided: Any) -> Response:
         digest, columns = features(name, version)
-        said = "" if fault is None else fault.field
+        said = getattr(getattr(request.state, "fault", None), "field", "")
         wrong = next((f"c{i}" for i, each in enumerate(columns) if said.endswith(f"column {each.name!r}")), "")
         known = {"name": name, "version": version, "digest": digest, "features": columns, "wrong": wrong}
-        return html(request, "score.html", fault, **{"decision": None, "reasons": None} | known | values)
+        return html(request, "score.html", **{"decision": None, "reasons": None} | known | decided)
 
     @api.get("/pages/models/{name}/{version}/score")
     def empty(request: Request, name: str, version: str) -> Response:
@@ -55,7 +55,7 @@ def add(service: Service, api: APIRouter) -> None:
             reasons = (await asyncio.to_thread(why, service, name, answer.digest, cells))[0]
         except Refusal as refusal:  # the row is decided and recorded, so that this is no fault of the call
             reasons = {"sentences": [f"rulekit could not explain the decision: {refusal.what}."], "change": None}
-        known = {"given": given, "decision": json.loads(answer.decisions())[0], "reasons": reasons}
+        known = {"decision": json.loads(answer.decisions())[0], "reasons": reasons}
         return await asyncio.to_thread(shown, request, name, version, **known)
 
     @api.get("/pages/decisions")
