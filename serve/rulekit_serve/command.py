@@ -44,20 +44,17 @@ class Listening:
 
 def migrate(settings: Settings) -> None:
     """Bring the database to the version of this rulekit."""
-    _prepare(settings).migrate()
+    _database(settings).migrate()
 
 
 def make_token(settings: Settings, name: str, roles: tuple[str, ...]) -> str:
     """A new token for a database; it is shown once."""
-    database = _prepare(settings)
-    database.ensure()
-    return new_token(database, name, roles or ROLES)
+    return new_token(_database(settings, ready=True), name, roles or ROLES)
 
 
 def first_token(settings: Settings) -> str | None:
     """Prepare the database; the token of a new one, which the folder keeps in the file `token`."""
-    database = _prepare(settings)
-    database.ensure()
+    database = _database(settings, ready=True)
     if count_tokens(database):
         return None
     secret = new_token(database, FIRST, ROLES)
@@ -79,22 +76,24 @@ def offer(settings: Settings, files: Sequence[Path]) -> list[str]:
         except Refusal as refusal:
             raise InputError(refusal.what, where=str(file), fix=refusal.fix) from None
         graphs[file.stem] = load(file)
-    database = _prepare(settings)
-    database.ensure()
+    database = _database(settings, ready=True)
     registry, found = Registry(database), list[str]()
     for name, graph in graphs.items():
         digest = registry.add(name, graph, FIRST, "given at the start")
         if CHAMPION not in registry.aliases_of(name):
             asked = Promotion(name, digest, "", "given at the start", "", "", False)
-            table.add(database, "promote", {"model": name, "promotion": asdict(asked)}, FIRST)
+            table.add(database, "promote", asdict(asked), FIRST)
         found.append(f"{name}, version {digest[:VERSION]}")
     registry.close()
     return found
 
 
-def _prepare(settings: Settings) -> Database:
+def _database(settings: Settings, ready: bool = False) -> Database:
     settings.folder.mkdir(parents=True, exist_ok=True)
-    return Database(settings.url)
+    database = Database(settings.url)
+    if ready:
+        database.ensure()
+    return database
 
 
 def check(where: Listening) -> None:
@@ -118,9 +117,9 @@ def listen(settings: Settings, where: Listening) -> None:
         factory=True,
         host=where.host,
         port=where.port,
-        workers=where.processes if where.processes > 1 else None,
-        ssl_certfile=None if where.certificate is None else str(where.certificate),
-        ssl_keyfile=None if where.key is None else str(where.key),
+        workers=where.processes,
+        ssl_certfile=where.certificate,
+        ssl_keyfile=where.key,
         proxy_headers=where.behind_proxy,
         log_level="warning",
         server_header=False,

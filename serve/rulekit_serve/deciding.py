@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from sqlalchemy import select
+
 from rulekit.errors import RulekitError
 from rulekit_serve.access import Access, Caller
 from rulekit_serve.bodies import Columns, cells_of
@@ -21,7 +23,8 @@ from rulekit_serve.metrics import Metrics
 from rulekit_serve.registry import CHAMPION, Registry
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
-from rulekit_serve.store.log import DecisionLog, RepeatedError, call_of, one_call
+from rulekit_serve.store.log import DecisionLog, RepeatedError, call_of
+from rulekit_serve.store.tables import decisions
 from rulekit_serve.words import AT_ONCE, Outcome, Words, dumped
 
 _IN_THE_LOOP = 2_000
@@ -162,7 +165,7 @@ def _beside(shadow: Words, columns: Columns, n: int) -> Sequence[Outcome] | str:
 
 def _recorded(service: Service, name: str, request: str, columns: Columns, n: int) -> Answer | None:
     """The answer that a request of this id had, None where it is new; raises Refusal where it had other rows."""
-    call = one_call(service.database, request)
+    call = service.database.first(select(decisions).where(decisions.c.id == request))
     if call is None:
         return None
     body = json.loads(call["body"])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rulekit.errors import RulekitError
+
 
 class Refusal(Exception):  # noqa: N818
     """A call that is not served: a status, one line, the field that is meant and what would help."""
@@ -23,3 +28,12 @@ def unavailable(what: str) -> Refusal:
 
 def unknown(what: str) -> Refusal:
     return Refusal(404, what)
+
+
+@contextmanager
+def refused(field: str = "") -> Iterator[None]:
+    """What rulekit refuses here is a call that is not served, with status 422."""
+    try:
+        yield
+    except RulekitError as error:
+        raise Refusal(422, error.what, field, error.fix) from None

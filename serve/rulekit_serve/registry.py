@@ -7,19 +7,19 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select
 
-from rulekit.errors import FormatError, InputError, RulekitError
 from rulekit.graph.files.model_files import from_json, load
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.work.deciding import Decider
-from rulekit_serve.failures import Refusal, unavailable, unknown
+from rulekit_serve.failures import Refusal, refused, unavailable, unknown
 from rulekit_serve.store import history
 from rulekit_serve.store.database import Database
 from rulekit_serve.store.tables import aliases, events, models
@@ -44,9 +44,10 @@ class Registry:
     def __init__(self, database: Database) -> None:
         self._database, self._lock = database, threading.Lock()
         self._aliases: dict[tuple[str, str], str] = {}
-        self._versions: dict[str, tuple[str, ...]] = {}
+        self._versions: dict[str, list[dict[str, Any]]] = {}
         self._reasons: dict[str, str] = {}
-        self._loaded: dict[str, Words] = {}
+        self.words: Callable[[str, str], Words] = lru_cache(_LOADED)(self._words)
+        """By name and digest a model in memory with its texts; of many those that were asked for last are kept."""
         self._read, self._ended = 0.0, threading.Event()
         threading.Thread(target=self._run, name="aliases", daemon=True).start()
 
@@ -55,30 +56,27 @@ class Registry:
 
     def _run(self) -> None:
         while not self._ended.wait(_FRESH):
-            try:
+            with suppress(Refusal):  # the age of what is known says so to those who ask
+                known = self._aliases.values()
+                found = self._database.rows(select(aliases.c.name, aliases.c.digest))
+                for new in [each for each in found if each["digest"] not in known][:_LOADED]:
+                    with suppress(Exception):  # who asks for it is told
+                        self.words(new["name"], new["digest"])  # so that a promotion holds up no call
                 self.refresh()
-            except Refusal:  # the age of what is known says so to those who ask
-                continue
 
     def refresh(self) -> None:
         """Read which versions there are, and which one each alias means."""
-        begun = time.monotonic()
-        with self._database.read() as connection:
-            named = connection.execute(select(aliases.c.name, aliases.c.alias, aliases.c.digest)).all()
-            known = connection.execute(select(models.c.name, models.c.digest).order_by(models.c.added)).all()
-            told = select(events.c.model, events.c.body).where(events.c.kind == REASONS).order_by(events.c.number)
-            reasons = {name: json.loads(body)["catalogue"] for name, body in connection.execute(told)}
-        loaded = self._aliases.values()
-        for name, _, digest in [each for each in named if each[2] not in loaded][:_LOADED]:
-            with suppress(Refusal, RulekitError):  # who asks for it is told
-                self.words(name, digest)  # so that a promotion holds up no call
-        versions: dict[str, list[str]] = {}
-        for name, digest in known:
-            versions.setdefault(name, []).append(digest)
-        with self._lock:
+        chosen = select(models.c.name, models.c.digest, models.c.added, models.c.by).order_by(models.c.added.desc())
+        told = select(events.c.model, events.c.body).where(events.c.kind == REASONS).order_by(events.c.number)
+        with self._lock, self._database.read() as connection:  # what is read later is kept later
+            begun, versions = time.monotonic(), dict[str, list[dict[str, Any]]]()
+            for name, digest, added, by in connection.execute(chosen):
+                own = {"version": digest[:VERSION], "digest": digest, "added": added, "by": by}
+                versions.setdefault(name, []).append(own)
+            named = connection.execute(select(aliases.c.name, aliases.c.alias, aliases.c.digest))
             self._aliases = {(name, alias): digest for name, alias, digest in named}
-            self._versions = {name: tuple(own) for name, own in versions.items()}
-            self._reasons, self._read = reasons, begun
+            self._reasons = {name: json.loads(body)["catalogue"] for name, body in connection.execute(told)}
+            self._versions, self._read = versions, begun
 
     def _fresh(self) -> None:
         if time.monotonic() - self._read > _STALE:
@@ -92,10 +90,15 @@ class Registry:
 
     def versions(self, name: str) -> tuple[str, ...]:
         """The digests of a model, the oldest first; raises Refusal for one that there is not."""
+        return tuple(each["digest"] for each in reversed(self.summary(name)["versions"]))
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """The aliases and versions of a model, the latest first; raises Refusal for one that there is not."""
         self._fresh()
         if name not in self._versions:
             raise unknown(f"there is no model {name[:64]!r}")
-        return self._versions[name]
+        named = {alias: digest[:VERSION] for alias, digest in self.aliases_of(name).items()}
+        return {"name": name, "aliases": named, "versions": self._versions[name]}
 
     def aliases_of(self, name: str) -> Mapping[str, str]:
         """The digest of each alias that is set."""
@@ -112,56 +115,43 @@ class Registry:
 
     def digest(self, name: str, version: str = CHAMPION) -> str:
         """The digest that an alias or the first digits of a version mean."""
-        versions = self.versions(name)
-        if version in ALIASES:
-            found = self._aliases.get((name, version))
-            if found is None:
-                raise unknown(f"no version of {name!r} is {version}")
+        self._fresh()
+        if (found := self._aliases.get((name, version))) is not None:
             return found
-        if len(version) >= VERSION:
-            for digest in versions:
-                if digest.startswith(version):
-                    return digest
-        raise unknown(f"{name!r} has no version {version[:64]!r}")
+        for digest in self.versions(name):
+            if len(version) >= VERSION and digest.startswith(version):
+                return digest
+        said = f"no version of {name!r} is {version}" if version in ALIASES else ""
+        raise unknown(said or f"{name!r} has no version {version[:64]!r}")
 
     def decider(self, name: str, digest: str) -> Decider:
         """The model in memory."""
         return self.words(name, digest).decider
 
-    def words(self, name: str, digest: str) -> Words:
-        """The model in memory with its texts; of many those that were loaded last are kept."""
-        found = self._loaded.get(digest)
-        if found is None:
-            found = Words(Decider.of(from_json(self.content(name, digest).decode())))
-            if found.decider.digest != digest:
-                raise unavailable(f"version {digest[:VERSION]} of {name!r} is not what was stored")
-            with self._lock:
-                while len(self._loaded) >= _LOADED:
-                    self._loaded.pop(next(iter(self._loaded)))
-                self._loaded[digest] = found
+    def _words(self, name: str, digest: str) -> Words:
+        found = Words(Decider.of(from_json(self.content(name, digest).decode())))
+        if found.decider.digest != digest:
+            raise unavailable(f"version {digest[:VERSION]} of {name!r} is not what was stored")
         return found
 
     def content(self, name: str, digest: str) -> bytes:
         """The model file."""
-        with self._database.read() as connection:
-            chosen = select(models.c.content).where(models.c.name == name, models.c.digest == digest)
-            found: bytes | None = connection.execute(chosen).scalar()
-        if found is None:
+        chosen = select(models.c.content).where(models.c.name == name, models.c.digest == digest)
+        if (found := self._database.first(chosen)) is None:
             raise unknown(f"{name!r} has no version {digest[:VERSION]}")
-        return found
+        return bytes(found["content"])
 
     def add(self, name: str, graph: RuleGraph, by: str, how: str, **said: Any) -> str:
         """Keep a model; the digest. The same one twice is one version. said: what the history keeps beside."""
         checked_name(name)
         digest, now = graph.digest, time.time()
-        with self._database.write() as connection:
-            self._database.alone(connection)
+        with self._database.alone() as connection:
             key = (models.c.name == name) & (models.c.digest == digest)
             if connection.execute(select(models.c.digest).where(key)).first() is None:
                 content = to_json(graph).encode()
                 connection.execute(insert(models).values(name=name, digest=digest, added=now, by=by, content=content))
                 body = {"digest": digest, "how": how, **said}
-                history.append(self._database, connection, name, "added", by, body)
+                history.append(connection, name, "added", by, body)
         self.refresh()
         return digest
 
@@ -170,22 +160,23 @@ class Registry:
 
         Raises Refusal of status 409 where somebody was faster. said: what the history keeps beside.
         """
-        with self._database.write() as connection:
-            self._database.alone(connection)
+        with self._database.alone() as connection:
             key = (aliases.c.name == name) & (aliases.c.alias == alias)
             now = connection.execute(select(aliases.c.digest).where(key)).scalar() or ""
-            if expect is not None and not (now.startswith(expect) if expect else not now):
-                what = f"{alias} of {name!r} is {now[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
-                raise Refusal(409, what, "expect", "look at what changed, and ask again")
+            expected(name, alias, now, expect)
             body = {"alias": alias, "digest": digest, "before": now, "reason": reason, **said}
-            number = history.append(self._database, connection, name, "alias", by, body)
-            values = {"digest": digest, "event": number}
-            if now:
-                connection.execute(update(aliases).where(key).values(**values))
-            else:
-                connection.execute(insert(aliases).values(name=name, alias=alias, **values))
+            number = history.append(connection, name, "alias", by, body)
+            connection.execute(delete(aliases).where(key))
+            connection.execute(insert(aliases).values(name=name, alias=alias, digest=digest, event=number))
         self.refresh()
         return number
+
+
+def expected(name: str, alias: str, now: str, expect: str | None) -> None:
+    """Raises Refusal where an alias means another version than a call expects ("" for none, None for any)."""
+    if expect is not None and not (now.startswith(expect) if expect else not now):
+        what = f"{alias} of {name!r} is {now[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
+        raise Refusal(409, what, "expect", "look at what changed, and ask again")
 
 
 def checked_name(name: str, field: str = "name") -> None:
@@ -205,10 +196,5 @@ def read_model(data: bytes, ending: str) -> RuleGraph:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{ending}"
         path.write_bytes(data)
-        try:
+        with refused():
             return load(path, verify=ending == ".json")
-        except (InputError, FormatError) as error:
-            what = str(error).replace(f"{path}: ", "")
-            raise Refusal(422, what, fix=error.fix) from None
-        except RulekitError as error:
-            raise Refusal(422, error.what, fix=error.fix) from None

@@ -27,7 +27,6 @@ def test_a_model_that_is_given_decides_once_it_is_proved(tmp_path: Path) -> None
     assert command.first_token(settings) is None
     assert command.offer(settings, [file]) == [f"loans, version {loans().digest[:12]}"]
     headers = {"Authorization": f"Bearer {secret}"}
-    settings.export()
     with TestClient(application(settings)) as client:
         until = time.monotonic() + 60.0
         while (answer := client.post("/score/loans", json=[ROW], headers=headers)).status_code == 404:

@@ -63,6 +63,8 @@ def test_a_changed_time_is_found(chain: Running, raw: sqlite3.Connection) -> Non
             assert _broken(chain) == number, changed
         raw.execute(f"UPDATE events SET time = ? WHERE number = {number}", (time,))
     assert _broken(chain) is None
+    raw.execute(f"UPDATE events SET time = 'then', hash = '' WHERE number = {EVENTS}")
+    assert _broken(chain) == EVENTS
 
 
 @pytest.mark.parametrize("gone", range(1, EVENTS + 1))

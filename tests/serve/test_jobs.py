@@ -141,11 +141,25 @@ def test_half_an_upload_leaves_no_file(served: Running) -> None:
         return next(messages)
 
     service = served.service
-    request = Request({"type": "http", "method": "POST", "headers": [(b"x-file-name", b"a.csv")]}, receive)
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
     with pytest.raises(Refusal) as refused:
-        asyncio.run(uploads.received(request, service.settings, service.database, "train"))
+        asyncio.run(uploads.kept("a.csv", request.stream(), service.settings, service.database, "train"))
     assert refused.value.status == 400
     assert not any(service.settings.uploads.iterdir())
+
+
+def test_an_upload_that_no_job_reads_can_be_removed(served: Running) -> None:
+    upload = _sent(served).json()["id"]
+    job = table.add(served.service.database, "train", {"model": "loans", "upload": upload}, "train")
+
+    def removed(own: str, role: str = "train") -> int:
+        return int(served.client.delete(f"/uploads/{own}", headers=served.as_[role]).status_code)
+
+    assert (removed(upload), removed(upload, "audit")) == (409, 403)
+    _ended(served, job)
+    assert (removed(upload), removed(upload)) == (204, 404)
+    assert not any(served.service.settings.uploads.iterdir())
+    assert [removed(own) for own in ("..%2ftoken", "%", "0" * 32 + ".csv", "a%00b")] == [404] * 4
 
 
 # Jobs -----------------------------------------------------------------------------------------------------------------

@@ -230,6 +230,29 @@ def test_the_sample_leads_to_a_champion(page: Running) -> None:
     assert '<span class="good">passed</span>' in page.client.get(version[0]).text
 
 
+def test_a_version_gets_a_report_and_a_replay_by_forms(page: Running) -> None:
+    """A form that is refused keeps what was written."""
+    path, rows = f"/pages/models/loans/{second(page)}/jobs", [{**ROW, "amount": amount} for amount in (500, 1500)]
+    headers = page.as_["train"] | {"x-file-name": "rows.csv"}
+    table = "amount,age,city,granted\n1500,25,here,yes\n500,25,here,no\n"
+    upload = page.client.post("/uploads", content=table, headers=headers).json()["id"]
+    refused = sent(page, path, kind="report", target="granted", upload="")
+    assert refused.status_code == 422
+    assert re.search(r'id="upload" name="upload" aria-invalid="true"', refused.text)
+    assert 'value="granted"' in refused.text
+    Outline(refused.text).check()
+    for target in ("granted", ""):
+        made = ended(page, sent(page, path, kind="report", target=target, upload=upload).headers["location"])
+        report = re.search(r'href="(/jobs/\w+/report)">Read the report', made)
+        assert report, made
+        assert page.client.get(report[1]).text.startswith("<!doctype html>")
+    page.score(rows)
+    replayed = ended(page, sent(page, path, kind="replay", target="", upload=upload).headers["location"])
+    assert "1 decision would change" in replayed
+    assert "All decisions that would change" in replayed
+    Outline(replayed).check()
+
+
 def ended(page: Running, job: str) -> str:
     """The page of a job that has ended."""
     for _ in range(600):

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, select
 
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.registry import VERSION
-from rulekit_serve.store.log import calls, decisions_of, holds, one_call
+from rulekit_serve.store.log import calls, decisions_of, holds
 from rulekit_serve.store.tables import decisions
 from rulekit_serve.words import dumped
 
@@ -51,7 +51,7 @@ def routes(service: Service) -> APIRouter:
 def one_decision(service: Service, own: str) -> dict[str, Any]:
     """The decision of an id; raises Refusal where there is none."""
     call, _, place = own.rpartition(".")
-    row = one_call(service.database, call)
+    row = service.database.first(select(decisions).where(decisions.c.id == call))
     if row is None or not _PLACE.fullmatch(place) or int(place) >= row["n"]:
         raise unknown("there is no decision of this id")
     return _told(decisions_of(row)[int(place)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 
 from rulekit_serve.api.protocol import json_response
@@ -17,7 +17,9 @@ from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.jobs import requests, table, uploads
 
 READERS = ("audit", "train", "promote")
-_PAGE = 1_000
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+Name = Annotated[str, Header()]
+Last = Annotated[int, Header(ge=0, le=10**15)]
 _PAUSE = 0.5
 _SANDBOX = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
@@ -33,27 +35,31 @@ def routes(service: Service) -> APIRouter:
     database = service.database
 
     @api.post("/uploads", max_body_size=service.settings.upload)
-    async def sent(request: Request) -> Response:
-        caller = service.access.require(request, "train")
-        row = await uploads.received(request, service.settings, database, caller.name)
-        return json_response(row, 201)
+    async def sent(request: Request, x_file_name: Name = "") -> Response:
+        by = service.access.require(request, "train").name
+        return json_response(await uploads.kept(x_file_name, request.stream(), service.settings, database, by), 201)
 
     @api.get("/uploads")
-    def files(request: Request, limit: int = 100) -> Response:
+    def files(request: Request, limit: Limit = 100) -> Response:
         service.access.require(request, "audit", "train")
-        return json_response({"uploads": uploads.listed(database, _limit(limit))})
+        return json_response({"uploads": uploads.listed(database, limit)})
+
+    @api.delete("/uploads/{upload}")
+    def removed(request: Request, upload: str) -> Response:
+        service.access.require(request, "train")
+        uploads.remove(database, service.settings, upload)
+        return Response(status_code=204)
 
     @api.post("/jobs")
     async def asked(request: Request) -> Response:
         caller = service.access.require(request, "train")
         given = object_of(await body_of(request, service.settings))
-        job = await asyncio.to_thread(submit, service, given, caller.name)
-        return json_response(job, 202)
+        return json_response(await asyncio.to_thread(submit, service, given, caller.name), 202)
 
     @api.get("/jobs")
-    def listed(request: Request, limit: int = 100) -> Response:
+    def listed(request: Request, limit: Limit = 100) -> Response:
         service.access.require(request, *READERS)
-        return json_response({"jobs": table.listed(database, _limit(limit))})
+        return json_response({"jobs": table.listed(database, limit)})
 
     @api.get("/jobs/{job}")
     def one(request: Request, job: str) -> Response:
@@ -61,21 +67,18 @@ def routes(service: Service) -> APIRouter:
         return json_response(table.one(database, job))
 
     @api.get("/jobs/{job}/events")
-    async def events(request: Request, job: str) -> Response:
+    async def events(request: Request, job: str, last_event_id: Last = 0) -> Response:
         service.access.require(request, *READERS)
         await asyncio.to_thread(table.one, database, job)
-        last = _number(request.headers.get("last-event-id", "0"))
-        return StreamingResponse(_told(service, job, last), media_type="text/event-stream")
+        return StreamingResponse(_told(service, job, last_event_id), media_type="text/event-stream")
 
     @api.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
         service.access.require(request, "audit")
-        stem = service.settings.reports / table.one(database, job)["id"]
-        headers = {"content-security-policy": _SANDBOX}
-        for ending, kind in _REPORTS.items():
-            if (path := stem.with_suffix(ending)).is_file():
-                return FileResponse(path, media_type=kind, headers=headers)
-        raise unknown("the job has no report")
+        path = next(service.settings.reports.glob(f"{table.one(database, job)['id']}.*"), None)
+        if path is None:
+            raise unknown("the job has no report")
+        return FileResponse(path, media_type=_REPORTS[path.suffix], headers={"content-security-policy": _SANDBOX})
 
     @api.delete("/jobs/{job}")
     def cancelled(request: Request, job: str) -> Response:
@@ -89,8 +92,7 @@ def routes(service: Service) -> APIRouter:
 
 def submit(service: Service, given: dict[str, Any], by: str) -> dict[str, Any]:
     """Let a job wait that a client asks for; raises Refusal that names the field that is wrong."""
-    kind, request = requests.checked(given, service.database, service.registry)
-    return added(service, kind, request, by)
+    return added(service, *requests.checked(given, service.database, service.registry), by)
 
 
 def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict[str, Any]:
@@ -100,22 +102,9 @@ def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict
     return {"id": job, "kind": kind, "state": "waiting", "events": f"/jobs/{job}/events"}
 
 
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
-    return int(text)
-
-
-def _limit(limit: int) -> int:
-    if not 1 <= limit <= _PAGE:
-        raise Refusal(422, f"limit is 1 to {_PAGE}", "limit")
-    return limit
-
-
 async def _told(service: Service, job: str, last: int) -> AsyncIterator[str]:
     """The events after a number, as they come, and at the end the state; a comment while nothing comes."""
-    quiet = 0
-    while not service.supervisor.ended:
+    while not service.supervisor.ended.is_set():
         try:
             now = await asyncio.to_thread(table.one, service.database, job)
             found = await asyncio.to_thread(table.events_after, service.database, job, last)
@@ -127,7 +116,6 @@ async def _told(service: Service, job: str, last: int) -> AsyncIterator[str]:
             said = json.dumps({key: now[key] for key in ("state", "message", "result")})
             yield f"event: end\ndata: {said}\n\n"
             return
-        quiet = 0 if found else quiet + 1
-        if quiet % 20 == 1:
+        if not found:
             yield f": {now['state']}\n\n"
         await asyncio.sleep(_PAUSE)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 
 from rulekit.audit.reason_codes.reasons import parse_catalogue, required
-from rulekit.errors import RulekitError
-from rulekit.work.models import export, show
+from rulekit.targets import find_target
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.bodies import body_of
 from rulekit_serve.deciding import Service
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import refused, unknown
 from rulekit_serve.registry import REASONS, VERSION, read_model
 from rulekit_serve.store import history
-from rulekit_serve.store.tables import models, proofs
+from rulekit_serve.store.tables import proofs
 
-_FILES = {"json": "application/json", "rules": "text/plain", "onnx": "application/octet-stream"}
-_FILES |= {"py": "text/x-python", "sql": "text/plain", "js": "text/javascript"}
-_TARGETS = {"rules": "text", "onnx": "onnx", "py": "python", "sql": "sql", "js": "javascript"}
+_FILES = {"json": ("", "application/json"), "rules": ("text", "text/plain"), "sql": ("sql", "text/plain")}
+_FILES |= {"onnx": ("onnx", "application/octet-stream"), "py": ("python", "text/x-python")}
+_FILES |= {"js": ("javascript", "text/javascript")}
+"""By ending the target of an export, and what a browser is told."""
 _CONTENT = {"application/json": ".json", "text/plain": ".rules", "application/octet-stream": ".onnx"}
 
 
@@ -35,12 +33,12 @@ def routes(service: Service) -> APIRouter:
     @api.get("")
     def listed(request: Request) -> Response:
         service.access.require(request, "audit")
-        return json_response({"models": [summary(service, name) for name in service.registry.names]})
+        return json_response({"models": [service.registry.summary(name) for name in service.registry.names]})
 
     @api.get("/{name}")
     def one(request: Request, name: str) -> Response:
         service.access.require(request, "audit")
-        return json_response(summary(service, name))
+        return json_response(service.registry.summary(name))
 
     @api.get("/{name}/history")
     def past(request: Request, name: str) -> Response:
@@ -61,15 +59,14 @@ def routes(service: Service) -> APIRouter:
         digest = service.registry.digest(name, version)
         data = artifact(service, name, digest, ending)
         told = {"Content-Disposition": f'attachment; filename="{name}-{digest[:VERSION]}.{ending}"'}
-        return Response(data, media_type=_FILES[ending], headers=told)
+        return Response(data, media_type=_FILES[ending][1], headers=told)
 
     @api.post("/{name}")
     async def came(request: Request, name: str) -> Response:
         caller = service.access.require(request, "train")
         data = await body_of(request, service.settings)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        graph = read_model(data, _CONTENT.get(kind, kind))
-        digest = service.registry.add(name, graph, caller.name, "sent")
+        digest = await asyncio.to_thread(sent, service, name, data, _CONTENT.get(kind, kind), caller.name)
         return json_response({"model": name, "version": digest[:VERSION], "digest": digest}, 201)
 
     @api.put("/{name}/reasons")
@@ -82,59 +79,37 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
+def sent(service: Service, name: str, data: bytes, ending: str, by: str) -> str:
+    """Keep the model of a file that came in; its digest. Raises Refusal where it holds none."""
+    return service.registry.add(name, read_model(data, ending), by, "sent")
+
+
 def _with_reasons(service: Service, name: str, data: bytes, by: str) -> int:
     """Set the catalogue of reasons of a model, which must fit its champion; the number of the event."""
     graph = service.registry.decider(name, service.registry.digest(name)).graph
-    try:
+    with refused():
         required(parse_catalogue(data, "the catalogue"), graph)
-    except RulekitError as error:
-        raise Refusal(422, error.what, "", error.fix) from None
-    with service.database.write() as connection:
-        body = {"catalogue": data.decode()}
-        number = history.append(service.database, connection, name, REASONS, by, body)
+    with service.database.alone() as connection:
+        number = history.append(connection, name, REASONS, by, {"catalogue": data.decode()})
     service.registry.refresh()
     return number
-
-
-def summary(service: Service, name: str) -> dict[str, Any]:
-    """The versions and aliases of a model."""
-    versions = service.registry.versions(name)
-    named = service.registry.aliases_of(name)
-    with service.database.read() as connection:
-        chosen = select(models.c.digest, models.c.added, models.c.by).where(models.c.name == name)
-        known = {digest: (added, by) for digest, added, by in connection.execute(chosen)}
-    return {
-        "name": name,
-        "aliases": {alias: digest[:VERSION] for alias, digest in named.items()},
-        "versions": [
-            {"version": each[:VERSION], "digest": each, "added": known[each][0], "by": known[each][1]}
-            for each in reversed(versions)
-        ],
-    }
 
 
 def facts(service: Service, name: str, digest: str) -> dict[str, Any]:
     """The rules of a version, what is known of them, and its proofs."""
     decider = service.registry.decider(name, digest)
     graph = decider.graph
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        path.write_bytes(service.registry.content(name, digest))
-        shown = show(path).text
-    with service.database.read() as connection:
-        chosen = select(proofs).where(proofs.c.digest == digest).order_by(proofs.c.time)
-        kept = [{**row, "body": json.loads(row["body"])} for row in connection.execute(chosen).mappings()]
-    named = service.registry.aliases_of(name)
+    kept = service.database.rows(select(proofs).where(proofs.c.digest == digest).order_by(proofs.c.time))
     return {
         "name": name,
         "version": digest[:VERSION],
         "digest": digest,
-        "aliases": sorted(alias for alias, own in named.items() if own == digest),
+        "aliases": sorted(alias for alias, own in service.registry.aliases_of(name).items() if own == digest),
         "classes": list(graph.classes),
         "columns": [{"name": each, "kind": graph.schema[each].kind} for each in graph.used_features],
         "rules": [{"id": rule.id, "text": rule.text} for rule in decider.rules],
-        "text": shown,
-        "proofs": kept,
+        "text": find_target("text").emit(graph, {"format": "show"}).main.decode(),
+        "proofs": [row | {"body": json.loads(row["body"])} for row in kept],
         "files": sorted(_FILES),
     }
 
@@ -142,15 +117,8 @@ def facts(service: Service, name: str, digest: str) -> dict[str, Any]:
 def artifact(service: Service, name: str, digest: str, ending: str) -> bytes:
     """A file of a version; raises Refusal where this model cannot be exported so."""
     if ending not in _FILES:
-        raise Refusal(404, f"there is no file of this kind; {', '.join(_FILES)}")
-    content = service.registry.content(name, digest)
+        raise unknown(f"there is no file of this kind; {', '.join(_FILES)}")
     if ending == "json":
-        return content
-    with tempfile.TemporaryDirectory() as folder:
-        path, output = Path(folder) / "model.json", Path(folder) / f"model.{ending}"
-        path.write_bytes(content)
-        try:
-            export(path, output, _TARGETS[ending], {})
-        except RulekitError as error:
-            raise Refusal(422, error.what, fix=error.fix) from None
-        return output.read_bytes()
+        return service.registry.content(name, digest)
+    with refused():
+        return find_target(_FILES[ending][0]).emit(service.registry.decider(name, digest).graph).main

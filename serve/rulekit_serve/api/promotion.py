@@ -20,7 +20,7 @@ from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.jobs import gates, uploads
 from rulekit_serve.jobs.gates import Promotion
 from rulekit_serve.jobs.requests import known
-from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
+from rulekit_serve.registry import ALIASES, CHAMPION, VERSION, expected
 from rulekit_serve.store.tables import aliases, events
 
 _FIELDS = ("version", "reason", "expect", "upload", "target", "exception", "second")
@@ -55,20 +55,18 @@ def promote(
         event = service.registry.move(name, alias, digest, caller.name, reason, expect)
         return 200, {"alias": alias, "digest": digest, "event": event}
     asked = promotion_of(service, name, digest, reason, given)
-    if expect is not None and (not asked.before.startswith(expect) if expect else asked.before):
-        what = f"{CHAMPION} of {name!r} is {asked.before[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
-        raise Refusal(409, what, "expect", "look at what changed, and ask again")
+    expected(name, alias, asked.before, expect)
     if asked.before == digest:
         raise Refusal(409, f"{digest[:VERSION]} is {CHAMPION} already", "version")
     found = gates.known(service.database, service.settings, asked)
     said = {}
     if "exception" in given:
         said = {"exception": True, "second": _second(service, caller, given)}
-    elif not all(gate.held for gate in found):
+    elif not all(gate["held"] for gate in found):
         if not asked.upload and asked.compares:
             fix = "send the rows to /uploads, and give upload and target"
             raise Refusal(422, f"a new {CHAMPION} is measured on rows with labels", "upload", fix)
-        return 202, added(service, "promote", {"model": name, "promotion": asdict(asked)}, caller.name)
+        return 202, added(service, "promote", asdict(asked), caller.name)
     return 200, gates.move(service.registry, asked, caller.name, found, **said)
 
 
@@ -78,13 +76,11 @@ def promotion_of(service: Service, name: str, digest: str, reason: str, given: M
     if "upload" in given:
         upload = str(uploads.one(service.database, text_of(given, "upload"))["id"])
         target = text_of(given, "target")
-    with service.database.read() as connection:
-        chosen = select(aliases.c.digest, aliases.c.event).where(aliases.c.name == name, aliases.c.alias == CHAMPION)
-        before, number = connection.execute(chosen).first() or ("", 0)
-        body = connection.execute(select(events.c.body).where(events.c.number == number)).scalar()
-    last = json.loads(body or "{}")
-    rollback = bool(before) and last.get("before") == digest and not last.get("rollback")
-    return Promotion(name, digest, before, reason, upload, target, rollback)
+    chosen = select(aliases.c.digest, events.c.body).outerjoin(events, events.c.number == aliases.c.event)
+    now = service.database.first(chosen.where(aliases.c.name == name, aliases.c.alias == CHAMPION)) or {}
+    last = json.loads(now.get("body") or "{}")
+    rollback = last.get("before") == digest and not last.get("rollback")
+    return Promotion(name, digest, now.get("digest", ""), reason, upload, target, rollback)
 
 
 def _second(service: Service, caller: Caller, given: Mapping[str, Any]) -> str:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, delete, insert, select
 
 from rulekit.errors import RulekitError
 from rulekit.tables.options import DEFAULT_OPTIONS
@@ -28,7 +28,6 @@ from rulekit_serve.store.database import Database
 from rulekit_serve.store.tables import proofs
 
 VERIFY, CHECK, COMPARE, FIGURES = "verify", "check", "compare", "figures"
-_EVERY = "the combinations of cells"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,81 +51,72 @@ class Promotion:
         return bool(self.before) and not self.rollback
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """One gate: whether it holds (None: not known yet), in a line, and the time of its report."""
-
-    name: str
-    held: bool | None = None
-    said: str = "not run"
-    time: float = 0.0
-
-
 # Reports that are kept ------------------------------------------------------------------------------------------------
 
 
-def _keep(job: Job, digest: str, gate: str, held: bool, body: Mapping[str, Any], beside: str = "") -> dict[str, Any]:
-    """Keep a report in the place of an older one; its JSON values."""
-    key = (proofs.c.digest == digest) & (proofs.c.gate == gate) & (proofs.c.beside == beside)
-    values = {"digest": digest, "gate": gate, "beside": beside, "time": time.time(), "held": held}
-    with job.database.write() as connection:
-        job.database.alone(connection)
-        connection.execute(delete(proofs).where(key))
+def _where(digest: str, gate: str, beside: str) -> ColumnElement[bool]:
+    return (proofs.c.digest == digest) & (proofs.c.gate == gate) & (proofs.c.beside == beside)
+
+
+def _keep(job: Job, digest: str, gate: str, body: dict[str, Any], beside: str = "") -> dict[str, Any]:
+    """Keep a report in the place of an older one; body: whether it holds, and what is said of it, among others."""
+    values = {"digest": digest, "gate": gate, "beside": beside, "time": time.time(), "held": body["held"]}
+    with job.database.alone() as connection:
+        connection.execute(delete(proofs).where(_where(digest, gate, beside)))
         connection.execute(insert(proofs).values(**values, body=json.dumps(body, default=str)))
-    return {"held": held, **body}
+    return body
 
 
-def _kept(connection: Connection, digest: str, gate: str, beside: str = "") -> dict[str, Any] | None:
-    key = (proofs.c.digest == digest) & (proofs.c.gate == gate) & (proofs.c.beside == beside)
-    row = connection.execute(select(proofs.c.time, proofs.c.held, proofs.c.body).where(key)).first()
-    return None if row is None else {**json.loads(row.body), "time": row.time, "held": row.held}
+def _kept(database: Database, digest: str, gate: str, beside: str = "") -> dict[str, Any]:
+    """What a report says and when it was made; nothing where there is none."""
+    row = database.first(select(proofs).where(_where(digest, gate, beside)))
+    return {} if row is None else {**json.loads(row["body"]), "time": row["time"], "held": row["held"]}
 
 
 def _measured_on(upload: str, target: str) -> str:
     return f"{upload} {hashlib.sha256(target.encode()).hexdigest()[:VERSION]}"
 
 
-def _within(settings: Settings, share: float | None, rows: str) -> tuple[bool, str]:
+def _within(settings: Settings, share: float | None, rows: str) -> dict[str, Any]:
     if share is None:
-        return False, f"how many of {rows} get another decision is not known; give an upload"
-    return share <= settings.flips, f"{share:.2%} of {rows} get another decision; at most {settings.flips:.2%} may"
+        return {"held": False, "said": f"how many of {rows} get another decision is not known; give an upload"}
+    said = f"{share:.2%} of {rows} get another decision; at most {settings.flips:.2%} may"
+    return {"held": share <= settings.flips, "said": said}
 
 
-def known(database: Database, settings: Settings, asked: Promotion) -> list[Gate]:
-    """What the kept reports say of each gate that a version must pass."""
-    found = []
-    with database.read() as connection:
-        for name in (VERIFY, CHECK):
-            kept = _kept(connection, asked.digest, name)
-            found.append(Gate(name, kept["held"], kept["said"], kept["time"]) if kept else Gate(name))
-        if asked.compares:
-            found += [_flips(connection, settings, asked), _worse(connection, settings, asked)]
-    return found
+def known(database: Database, settings: Settings, asked: Promotion) -> list[dict[str, Any]]:
+    """Of each gate that a version must pass its name, whether it holds (None: not known yet), why, and since when."""
+    found = {name: _kept(database, asked.digest, name) for name in (VERIFY, CHECK)}
+    if asked.compares:
+        found |= {COMPARE: _flips(database, settings, asked), FIGURES: _worse(database, settings, asked)}
+    open_ = {"held": None, "said": "not run", "time": 0.0}
+    return [{"name": name} | {key: kept.get(key, open_[key]) for key in open_} for name, kept in found.items()]
 
 
-def _flips(connection: Connection, settings: Settings, asked: Promotion) -> Gate:
+def _flips(database: Database, settings: Settings, asked: Promotion) -> dict[str, Any]:
     pair = (asked.digest, asked.before)
     for digest, other in (pair, pair[::-1]):  # as many rows flip one way as the other
-        if kept := _kept(connection, digest, COMPARE, f"{other} {asked.upload}".strip()):
-            return Gate(COMPARE, *_within(settings, kept["share"], kept["on"]), kept["time"])
-    return Gate(COMPARE)
+        if kept := _kept(database, digest, COMPARE, f"{other} {asked.upload}".strip()):
+            return kept | _within(settings, kept["share"], kept["on"])
+    return {}
 
 
-def _worse(connection: Connection, settings: Settings, asked: Promotion) -> Gate:
+def _worse(database: Database, settings: Settings, asked: Promotion) -> dict[str, Any]:
     beside = _measured_on(asked.upload, asked.target)
-    new, old = (_kept(connection, digest, FIGURES, beside) for digest in (asked.digest, asked.before))
-    if new is None or old is None:
-        return Gate(FIGURES)
+    new, old = (_kept(database, digest, FIGURES, beside) for digest in (asked.digest, asked.before))
+    if not new or not old:
+        return {}
     here, there = new["balanced_accuracy"], old["balanced_accuracy"]
     points = f"{settings.worse:g} point{'s' * (settings.worse != 1.0)}"
     said = f"balanced accuracy {here:.2%}; the champion has {there:.2%}, and at most {points} less is allowed"
-    return Gate(FIGURES, 100.0 * (there - here) <= settings.worse + 1e-9, said, max(new["time"], old["time"]))
+    held = 100.0 * (there - here) <= settings.worse + 1e-9
+    return {"held": held, "said": said, "time": max(new["time"], old["time"])}
 
 
 # Making them ----------------------------------------------------------------------------------------------------------
 
 
-def run(job: Job, asked: Promotion) -> list[Gate]:
+def run(job: Job, asked: Promotion) -> list[dict[str, Any]]:
     """All gates, those run whose report is not kept or does not hold."""
     todo: dict[str, Callable[[], object]] = {
         VERIFY: lambda: verified(job, asked.digest),
@@ -134,16 +124,15 @@ def run(job: Job, asked: Promotion) -> list[Gate]:
         COMPARE: lambda: compared(job, asked.digest, asked.before, asked.upload),
         FIGURES: lambda: measured(job, (asked.digest, asked.before), asked.upload, asked.target),
     }
-    faults: dict[str, str] = {}
+    faults: dict[str, dict[str, Any]] = {}
     for gate in known(job.database, job.settings, asked):
-        job.stage(gate.name, 0.0)
+        job.stage(gate["name"], 0.0)
         try:
-            if not gate.held:
-                todo[gate.name]()
+            if not gate["held"]:
+                todo[gate["name"]]()
         except RulekitError as error:
-            faults[gate.name] = error.what
-    found = known(job.database, job.settings, asked)
-    return [replace(gate, held=False, said=faults[gate.name]) if gate.name in faults else gate for gate in found]
+            faults[gate["name"]] = {"held": False, "said": error.what}
+    return [gate | faults.get(gate["name"], {}) for gate in known(job.database, job.settings, asked)]
 
 
 def verified(job: Job, digest: str) -> dict[str, Any]:
@@ -153,9 +142,9 @@ def verified(job: Job, digest: str) -> dict[str, Any]:
         models.export(model, output, "onnx", {})
         found = models.verify(model, output, deadline=job.deadline())
     except RulekitError as error:  # such as texts, which ONNX cannot express
-        return _keep(job, digest, VERIFY, False, {"said": error.what})
+        return _keep(job, digest, VERIFY, {"held": False, "said": error.what})
     said = found.conclusion if found.ok else f"{found.failure.lower()}: {str(found).splitlines()[0]}"
-    return _keep(job, digest, VERIFY, found.meets("proof"), {"said": said, **json.loads(found.to_json())})
+    return _keep(job, digest, VERIFY, json.loads(found.to_json()) | {"held": found.meets("proof"), "said": said})
 
 
 def checked(job: Job, digest: str) -> dict[str, Any]:
@@ -163,39 +152,40 @@ def checked(job: Job, digest: str) -> dict[str, Any]:
     found = models.check(job.model(digest), job.deadline())
     broken = sum(verdict.outcome == "fails" for verdict in found.verdicts)
     said = f"{broken} of {len(found.verdicts)} promises are broken" if broken else "no promise is broken"
-    return _keep(job, digest, CHECK, found.ok, {"said": said, **found.as_dict()})
+    return _keep(job, digest, CHECK, found.as_dict() | {"held": found.ok, "said": said})
 
 
 def compared(job: Job, digest: str, other: str, upload: str = "") -> dict[str, Any]:
     """Which share of rows a version decides otherwise than another one."""
     old, new = job.model(other, "beside.json"), job.model(digest)
-    found = models.compare(old, new, job.upload(upload) if upload else None, deadline=job.deadline())
-    rows, share = _EVERY, None
+    rows = job.settings.uploads / upload if upload else None
+    found = models.compare(old, new, rows, deadline=job.deadline())
+    on, share = "the combinations of cells", None
     if found.rows is not None:
-        rows, share = "the rows of the upload", found.rows.changed / max(1, found.rows.n)
+        on, share = "the rows of the upload", found.rows.changed / max(1, found.rows.n)
     elif found.equal:
         share = 0.0
     elif found.proved_by == "cells":
         share = sum(flip.cells or 0 for flip in found.flips) / found.cells
-    held, said = _within(job.settings, share, rows)
-    body = {"said": said, "share": share, "on": rows, **replace(found, names=("A", "B")).as_dict()}
-    return _keep(job, digest, COMPARE, held, body, f"{other} {upload}".strip())
+    body = replace(found, names=("A", "B")).as_dict() | {"share": share, "on": on}
+    return _keep(job, digest, COMPARE, body | _within(job.settings, share, on), f"{other} {upload}".strip())
 
 
 def measured(job: Job, digests: Sequence[str], upload: str, target: str) -> None:
     """Keep the figures of some versions on an upload."""
     reading = replace(DEFAULT_OPTIONS, target=target)
     for digest in digests:
-        found = evaluate(job.model(digest), job.upload(upload), reading).figures
+        found = evaluate(job.model(digest), job.settings.uploads / upload, reading).figures
         recalls = [own.recall for own in found.classes if own.support]
         balanced = sum(recalls) / len(recalls)
-        body = {"said": f"balanced accuracy {balanced:.2%}", "balanced_accuracy": balanced, "target": target}
-        _keep(job, digest, FIGURES, True, {**body, "figures": found.as_dict()}, _measured_on(upload, target))
+        body = {"held": True, "said": f"balanced accuracy {balanced:.2%}", "balanced_accuracy": balanced}
+        body |= {"target": target, "figures": found.as_dict()}
+        _keep(job, digest, FIGURES, body, _measured_on(upload, target))
 
 
-def move(registry: Registry, asked: Promotion, by: str, gates: Sequence[Gate], **said: Any) -> dict[str, Any]:
+def move(registry: Registry, asked: Promotion, by: str, gates: Sequence[Any], **said: Any) -> dict[str, Any]:
     """Make a version champion where `before` still is; the history keeps the gates. What is told of it."""
-    kept = {"gates": [asdict(gate) for gate in gates], "rollback": asked.rollback, **said}
+    kept = {"gates": gates, "rollback": asked.rollback, **said}
     if asked.upload:
         kept |= {"upload": asked.upload, "target": asked.target}
     event = registry.move(asked.model, CHAMPION, asked.digest, by, asked.reason, asked.before, **kept)

@@ -1,9 +1,9 @@
-"""The work of each kind of job; what it returns is the result of the job."""
+"""The work of each kind of job; what it returns is the result, with `failed` where it did not reach its end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from rulekit.work.reporting import report
 from rulekit.work.training import train
 from rulekit_serve.jobs import gates, uploads
 from rulekit_serve.jobs.requests import training
-from rulekit_serve.jobs.running import EndedError, Job
+from rulekit_serve.jobs.running import Job
 from rulekit_serve.registry import CHAMPION, VERSION
 from rulekit_serve.store.log import calls
 from rulekit_serve.store.tables import decisions
@@ -23,19 +23,10 @@ from rulekit_serve.store.tables import decisions
 _RUNG = ("size", "error", "standard_error", "macro_f1", "rules", "literals")
 
 
-class FailedError(Exception):
-    """The job did what it could, and did not reach its end; result: what it found."""
-
-    def __init__(self, what: str, result: Mapping[str, Any]) -> None:
-        super().__init__(what)
-        self.result = result
-
-
 def _train(job: Job) -> dict[str, Any]:
     upload = uploads.one(job.database, job.asked["upload"])
-    found = train(training(job.asked, job.upload(upload["id"])), job.progress)
-    if job.heart.is_cancelled():  # the model so far is not what was asked for
-        raise EndedError
+    found = train(training(job.asked, job.settings.uploads / upload["id"]), job.progress)
+    job.check()  # the model so far is not what was asked for
     known = {"job": job.id, "upload": upload["id"], "sha256": upload["sha256"], "learner": job.asked["learner"]}
     name, ladder = job.asked["model"], found.model.ladder
     digest = job.registry.add(name, found.model, job.by, "trained", **known)
@@ -48,7 +39,7 @@ def _train(job: Job) -> dict[str, Any]:
 
 def _report(job: Job) -> dict[str, Any]:
     """The report of a version on an upload, as a page."""
-    model, data = job.model(job.asked["version"]), job.upload(job.asked["upload"])
+    model, data = job.model(job.asked["version"]), job.settings.uploads / job.asked["upload"]
     output = job.folder / "report.html"
     reading = replace(DEFAULT_OPTIONS, target=job.asked.get("target"))
     found = report(model, data, outputs=[output], reading=reading, deadline=job.deadline())
@@ -89,12 +80,11 @@ def _recorded(job: Job) -> Iterator[list[dict[str, Any]]]:
 
 
 def _promote(job: Job) -> dict[str, Any]:
-    asked = gates.Promotion(**job.asked["promotion"])
+    asked = gates.Promotion(**job.asked)
     found = gates.run(job, asked)
-    if failed := [f"{gate.name}: {gate.said}" for gate in found if not gate.held]:
-        raise FailedError(f"{CHAMPION} stays: {'; '.join(failed)}", {"gates": [asdict(gate) for gate in found]})
-    if job.heart.is_cancelled():
-        raise EndedError
+    if failed := [f"{gate['name']}: {gate['said']}" for gate in found if not gate["held"]]:
+        return {"gates": found, "failed": f"{CHAMPION} stays: {'; '.join(failed)}"}
+    job.check()
     return gates.move(job.registry, asked, job.by, found)
 
 

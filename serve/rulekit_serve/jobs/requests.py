@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rulekit.errors import InputError, RulekitError
+from rulekit.errors import InputError
 from rulekit.names import near_names
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.learning import TrainingRequest
 from rulekit_serve.bodies import number_of, text_of
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, refused
 from rulekit_serve.jobs import uploads
 from rulekit_serve.registry import Registry, checked_name
 from rulekit_serve.store.database import Database
@@ -106,19 +105,16 @@ def training(asked: Mapping[str, Any], data: Path) -> TrainingRequest:
     for key, value in (("options", options), ("parameters", parameters)):
         if not isinstance(value, dict) or len(json.dumps(value)) > 100_000:
             raise Refusal(422, f"{key} is an object", key)
-    try:
+    with refused("learner"):
         allowed = {each.name: (each.allowed.holds, each.allowed.words) for each in learning.parameters(learner)}
-    except RulekitError as error:
-        raise Refusal(422, error.what, "learner", error.fix) from None
     for values, tests, what in ((options, _TESTS, "training"), (parameters, allowed, learner)):
         known(values, tuple(tests), f"{what} has no")
         for key, value in values.items():
             holds, words = tests[key]
             if not _holds(holds, value):
                 raise Refusal(422, f"{key} is {words}", key)
-    reading = ReadingOptions(**{key: value for key, value in options.items() if key not in _OF_TRAINING})
     how = {key: value for key, value in options.items() if key in _OF_TRAINING}
-    reading = replace(reading, target=asked["target"])
+    reading = ReadingOptions(**{key: options[key] for key in options if key not in how}, target=asked["target"])
     request = TrainingRequest(data, reading, learner=learner, parameters=parameters, **how)
     try:
         request.all_parameters()

@@ -51,10 +51,9 @@ class _Process:
         code, said = self.popen.returncode, ""
         with suppress(OSError), (self.folder / _ERRORS).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            lines = [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-            said = f": {lines[-1].strip()}" if lines else ""
+            said = file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
-        return f"its process {how}, without a result{said}"
+        return f"its process {how}, without a result{said and ': '}{said}"
 
 
 class Supervisor:
@@ -65,24 +64,14 @@ class Supervisor:
         self._own: dict[str, _Process] = {}
         self._seen: dict[str, tuple[float, float]] = {}
         self._looked = time.monotonic()
-        self._ended, self._wake = threading.Event(), threading.Event()
+        self.ended, self._wake = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def wake(self) -> None:
-        """A job was added."""
-        self._wake.set()
-
-    @property
-    def ended(self) -> bool:
-        """Whether the server goes down."""
-        return self._ended.is_set()
+        self.start, self.wake = self._thread.start, self._wake.set
+        """To call once, and after each job that was added or cancelled."""
 
     def close(self) -> None:
         """End the processes; their jobs are failed."""
-        self._ended.set()
+        self.ended.set()
         self._wake.set()
         self._thread.join(30.0)
         for job in list(self._own):
@@ -91,7 +80,7 @@ class Supervisor:
 
     def _run(self) -> None:
         sweep(self._settings.uploads)
-        while not self._ended.is_set():
+        while not self.ended.is_set():
             with suppress(Refusal):  # no database: the next round asks again
                 self._watch()
                 self._claim()
@@ -99,14 +88,13 @@ class Supervisor:
             self._wake.clear()
 
     def _watch(self) -> None:
-        found = table.running(self._database)
+        found = {row["id"]: row for row in table.running(self._database)}
         now = time.monotonic()
         if now - self._looked > GAP:  # the database was away, for those that beat too
             self._seen = {}
         self._looked = now
-        cancels = {job for job, _, _, cancel in found if cancel}
         for job, own in list(self._own.items()):
-            if job in cancels and own.cancelled is None:
+            if own.cancelled is None and job in found and found[job]["cancel"]:
                 own.cancelled = now
             if own.popen.poll() is not None:
                 self._finish(job, "failed" if own.cancelled is None else "cancelled", own.last_words())
@@ -116,11 +104,11 @@ class Supervisor:
                 seconds = self._settings.job_seconds
                 self._finish(job, "failed", f"it was ended after {seconds:g} seconds, the most that a job has")
         seen, self._seen = self._seen, {}
-        for job, beat, begun, _ in found:
+        for job, row in found.items():
             # by this server's own clock, as those of others may differ and be set back
             known, moment = seen.get(job, (None, now))
-            self._seen[job] = (beat, moment if known == beat else now)
-            most = DEAD if begun else BEGINNING
+            self._seen[job] = (row["beat"], moment if known == row["beat"] else now)
+            most = DEAD if row["beat"] != row["started"] else BEGINNING
             if now - self._seen[job][1] > most:
                 self._finish(job, "failed", f"its process does not answer: no heartbeat for {most:g} seconds")
 
@@ -134,7 +122,7 @@ class Supervisor:
         shutil.rmtree(self._settings.work / job, ignore_errors=True)
 
     def _claim(self) -> None:
-        while not self._ended.is_set() and (job := table.claim(self._database, self._settings.jobs)) is not None:
+        while not self.ended.is_set() and (job := table.claim(self._database, self._settings.jobs)) is not None:
             try:
                 self._own[job] = self._started(job)
             except OSError as error:

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert, select
-from starlette.requests import ClientDisconnect, Request
+from sqlalchemy import delete, insert, select
+from starlette.requests import ClientDisconnect
 
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.settings import MEGABYTE, Settings
 from rulekit_serve.store.database import Database
-from rulekit_serve.store.tables import uploads
+from rulekit_serve.store.tables import jobs, uploads
 
 ENDINGS = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
 _NAME = "x-file-name"
@@ -30,15 +30,11 @@ _OLD = 24 * 3600.0
 _ID = re.compile(r"[0-9a-f]{32}(\.csv|\.csv\.gz|\.parquet|\.jsonl|\.jsonl\.gz)")
 
 
-async def received(request: Request, settings: Settings, database: Database, by: str) -> dict[str, Any]:
-    """Keep the body of a request, as `kept` does."""
-    return await kept(request.headers.get(_NAME, "").strip(), request.stream(), settings, database, by)
-
-
 async def kept(
     name: str, stream: AsyncIterator[bytes], settings: Settings, database: Database, by: str
 ) -> dict[str, Any]:
     """Keep a file; what is known of it. Raises Refusal, and leaves no file then."""
+    name = name.strip()
     ending = _ending(name)
     own = uuid.uuid4().hex + ending
     path = settings.uploads / own
@@ -49,7 +45,7 @@ async def kept(
             raise Refusal(422, "the file is empty")
         await asyncio.to_thread(os.replace, part, path)
         row = {"id": own, "name": name, "bytes": size, "sha256": sha256, "added": time.time(), "by": by}
-        await asyncio.to_thread(_add, database, row)
+        await asyncio.to_thread(database.change, insert(uploads).values(**row))
         return row
     except BaseException as error:
         for each in (part, path):
@@ -77,47 +73,45 @@ def _ending(name: str) -> str:
 
 async def _written(stream: AsyncIterator[bytes], part: Path, settings: Settings) -> tuple[int, str]:
     """Write a file; how long it is, and its SHA-256."""
-    known, size, chunks = hashlib.sha256(), 0, bytearray()
+    known, waiting = hashlib.sha256(), bytearray()
 
-    def write(last: bool = False) -> None:
-        known.update(chunks)
-        file.write(chunks)
-        chunks.clear()
-        if last:
-            file.flush()
-            os.fsync(file.fileno())
+    def write() -> None:
+        known.update(waiting)
+        file.write(waiting)
+        file.flush()
+        waiting.clear()
 
     with await asyncio.to_thread(part.open, "xb") as file:
-        while (chunk := await asyncio.wait_for(anext(stream, None), settings.seconds)) is not None:
-            chunks += chunk
-            size += len(chunk)
-            if len(chunks) >= MEGABYTE:
+        while chunk := await asyncio.wait_for(anext(stream, b""), settings.seconds):
+            waiting += chunk
+            if len(waiting) >= MEGABYTE:
                 await asyncio.to_thread(write)
-        await asyncio.to_thread(write, True)
-    return size, known.hexdigest()
-
-
-def _add(database: Database, row: dict[str, Any]) -> None:
-    with database.write() as connection:
-        connection.execute(insert(uploads).values(**row))
+        await asyncio.to_thread(write)
+        await asyncio.to_thread(os.fsync, file.fileno())
+        return file.tell(), known.hexdigest()
 
 
 def listed(database: Database, most: int) -> list[dict[str, Any]]:
     """The latest uploads."""
-    with database.read() as connection:
-        chosen = select(uploads).order_by(uploads.c.added.desc()).limit(most)
-        return [dict(row) for row in connection.execute(chosen).mappings()]
+    return database.rows(select(uploads).order_by(uploads.c.added.desc()).limit(most))
 
 
 def one(database: Database, upload: str) -> dict[str, Any]:
     """What is known of an upload; raises Refusal where there is none of this id."""
-    found = None
-    if _ID.fullmatch(upload):
-        with database.read() as connection:
-            found = connection.execute(select(uploads).where(uploads.c.id == upload)).mappings().first()
+    found = database.first(select(uploads).where(uploads.c.id == upload)) if _ID.fullmatch(upload) else None
     if found is None:
         raise Refusal(422, "there is no upload of this id", "upload", "send the file to /uploads first")
-    return dict(found)
+    return found
+
+
+def remove(database: Database, settings: Settings, upload: str) -> None:
+    """Remove a file; raises Refusal where there is none of this id, or a job that has not ended reads it."""
+    reads = select(jobs.c.id).where(jobs.c.ended.is_(None), jobs.c.request.contains(upload, autoescape=True))
+    if _ID.fullmatch(upload) and database.first(reads) is not None:
+        raise Refusal(409, "a job that has not ended reads this file", fix="cancel the job, or wait for it")
+    if not _ID.fullmatch(upload) or not database.change(delete(uploads).where(uploads.c.id == upload)):
+        raise unknown("there is no upload of this id")
+    (settings.uploads / upload).unlink(missing_ok=True)
 
 
 def sweep(folder: Path) -> None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from rulekit.errors import Cancelled, RulekitError
-from rulekit.work.progress import RunProgress
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs import table
-from rulekit_serve.jobs.kinds import WORK, FailedError
-from rulekit_serve.jobs.running import EndedError, Heart, Job
-from rulekit_serve.registry import Registry
+from rulekit_serve.jobs.kinds import WORK
+from rulekit_serve.jobs.running import EndedError, Job
 from rulekit_serve.settings import Settings
-from rulekit_serve.store.database import Database
 
 _NICE = 10
 
@@ -28,30 +22,19 @@ def main(own: str) -> None:
     """Do the job and keep its result; whatever is not foreseen goes to stderr, where the supervisor reads it."""
     settings = Settings.of_environment()
     _bound(settings)
-    database = Database(settings.url)
-    kept = table.one(database, own)
-    folder = Path(tempfile.gettempdir())
-    heart = Heart(database, own)
-    registry = Registry(database)
-    job = Job(own, kept["by"], kept["request"], settings, database, registry, folder, heart, RunProgress())
-    state, message = "done", ""
-    result: Mapping[str, Any] | None = None
+    job, result = Job(settings, own), dict[str, Any]()
     try:
-        result = WORK[kept["kind"]](job)
-    except (EndedError, Cancelled):
-        state = "cancelled"
-    except FailedError as failed:
-        state, message, result = "failed", str(failed), failed.result
-    except Refusal as refusal:
-        state, message = "failed", refusal.what
-    except RulekitError as error:
+        result = WORK[job.kind](job)
+        message = result.get("failed", "")
+        state = "failed" if message else "done"
+    except (EndedError, Cancelled, Refusal, RulekitError) as error:
         state, message = "failed", str(error)
-    if heart.cancelled.is_set() and state != "done":
-        state, message = "cancelled", "it was cancelled"
-    heart.stop()
-    message = message.replace(f"{folder}{os.sep}", "").replace(f"{settings.uploads}{os.sep}", "")
-    table.end(database, own, state, message, result)
-    registry.close()
+        if job.cancelled.is_set() or isinstance(error, EndedError | Cancelled):
+            state, message = "cancelled", "it was cancelled"
+    job.stop()
+    message = message.replace(f"{job.folder}{os.sep}", "").replace(f"{settings.uploads}{os.sep}", "")
+    table.end(job.database, own, state, message, result)
+    job.registry.close()
 
 
 def _bound(settings: Settings) -> None:

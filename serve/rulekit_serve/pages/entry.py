@@ -48,8 +48,8 @@ def routes(service: Service) -> APIRouter:
         secret, then = str(given.get("token", "")).strip(), str(given.get("then", "/"))
         then = then if _HERE.fullmatch(then) else "/"
         if await asyncio.to_thread(service.access.caller, secret) is None:
-            fault = Refusal(401, "this token is not known, or it was revoked", "token")
-            return html(request, "login.html", fault, then=then)
+            request.state.fault = Refusal(401, "this token is not known, or it was revoked", "token")
+            return html(request, "login.html", then=then)
         answer = RedirectResponse(then, 303)
         answer.set_cookie(COOKIE, secret, httponly=True, samesite="strict", secure=service.settings.secure)
         return answer

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import tempfile
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+import polars as pl
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse
@@ -34,37 +34,31 @@ def add(service: Service, api: APIRouter) -> None:
     """Add the pages of work."""
     database = service.database
 
-    def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
-        choices = [(name, name) for name in learners() if not name.endswith("paper")]
-        known = {"jobs": table.listed(database, _MOST), "files": _files(database), "learners": choices}
-        return html(request, "jobs.html", fault, **known | values)
-
     @api.get("/pages/jobs")
-    def all_jobs(request: Request) -> Response:
+    def listed(request: Request) -> Response:
         require(service, request, *READERS)
-        return listed(request)
+        choices = [(name, name) for name in learners() if not name.endswith("paper")]
+        found, files = table.listed(database, _MOST), files_of(database)
+        return html(request, "jobs.html", jobs=found, files=files, learners=choices)
+
+    async def kept(name: str, file: UploadFile, by: str) -> Any:
+        found = await uploads.kept(name, _chunks(file), service.settings, database, by)
+        return found["id"]
 
     @api.post("/pages/jobs", max_body_size=service.settings.upload)
     async def trained(request: Request) -> Response:
-        by, given = require(service, request, "train"), dict[str, Any]()
-        try:
-            given |= await form_of(service, request, service.settings.job_seconds)
-            sent = given.pop("file", None)
-            if isinstance(sent, UploadFile) and sent.filename:
-                kept = await uploads.kept(sent.filename, _chunks(sent), service.settings, database, by)
-                given["upload"] = kept["id"]
-            job = await asyncio.to_thread(submit, service, _training(given), by)
-        except Refusal as refusal:
-            return await asyncio.to_thread(listed, request, refusal, given=given)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+        by = require(service, request, "train")
+        given = await form_of(service, request, partial(listed, request), service.settings.job_seconds)
+        sent = given.pop("file", None)
+        if isinstance(sent, UploadFile) and sent.filename:
+            given["upload"] = await kept(sent.filename, sent, by)
+        return await begun(service, _training(given), by)
 
     @api.post("/pages/sample")
     async def sample(request: Request) -> Response:
-        by = require(service, request, "train")
-        sent = UploadFile(io.BytesIO(await asyncio.to_thread(_loans)))
-        kept = await uploads.kept("loans.csv", _chunks(sent), service.settings, database, by)
-        job = await asyncio.to_thread(submit, service, _SAMPLE | {"upload": kept["id"]}, by)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+        by, table_of = require(service, request, "train"), await asyncio.to_thread(_loans)
+        upload = await kept("loans.csv", UploadFile(io.BytesIO(table_of)), by)
+        return await begun(service, _SAMPLE | {"upload": upload}, by)
 
     @api.get("/pages/jobs/{job}")
     def one(request: Request, job: str) -> Response:
@@ -82,54 +76,44 @@ def add(service: Service, api: APIRouter) -> None:
         service.supervisor.wake()
         return RedirectResponse(f"/pages/jobs/{job}", 303)
 
-    @api.post("/pages/models/{name}/{version}/jobs")
-    async def proved(request: Request, name: str, version: str) -> Response:
-        by, given = require(service, request, "train"), await form_of(service, request)
-        asked = {"kind": given.get("kind"), "model": name, "version": version}
-        job = await asyncio.to_thread(submit, service, asked, by)
-        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
-
 
 def add_promotions(service: Service, api: APIRouter) -> None:
     """Add the pages that let an alias mean a version."""
 
-    def promotion(
-        request: Request, name: str, version: str, alias: str, fault: Refusal | None = None, **values: Any
-    ) -> Response:
+    @api.get("/pages/models/{name}/{version}/{alias}")
+    def promoting(request: Request, name: str, version: str, alias: str) -> Response:
+        require(service, request, "promote")
         if alias not in ALIASES:
             raise unknown(f"there is no alias {alias[:40]!r}")
         service.registry.refresh()
         digest = service.registry.digest(name, version)
         now = service.registry.aliases_of(name).get(alias, "")[:VERSION]
         known: dict[str, Any] = {"name": name, "version": digest[:VERSION], "alias": alias, "now": now}
-        known |= {"files": _files(service.database), "gates": []}
+        known |= {"files": files_of(service.database), "gates": []}
         if alias == CHAMPION:
             asked = promotion_of(service, name, digest, "", {})
             known["gates"] = gates.known(service.database, service.settings, asked)
-        return html(request, "promote.html", fault, **known | values)
-
-    @api.get("/pages/models/{name}/{version}/{alias}")
-    def promoting(request: Request, name: str, version: str, alias: str) -> Response:
-        require(service, request, "promote")
-        return promotion(request, name, version, alias)
+        return html(request, "promote.html", **known)
 
     @api.post("/pages/models/{name}/{version}/{alias}")
     async def promoted(request: Request, name: str, version: str, alias: str) -> Response:
         require(service, request, "promote")
-        given: dict[str, Any] = {}
-        try:
-            given |= await form_of(service, request)
-            asked = {key: given[key] for key in ("upload", "target", "second") if given.get(key)}
-            asked |= {"version": version, "reason": given.get("reason"), "expect": given.get("expect", "")}
-            if given.get("exception"):
-                asked["exception"] = True
-            _, answer = await asyncio.to_thread(promote, service, request.state.caller, name, alias, asked)
-        except Refusal as refusal:
-            return await asyncio.to_thread(promotion, request, name, version, alias, refusal, given=given)
+        given = await form_of(service, request, partial(promoting, request, name, version, alias))
+        asked = {key: given[key] for key in ("upload", "target", "second") if given.get(key)}
+        asked |= {"version": version, "reason": given.get("reason"), "expect": given.get("expect", "")}
+        if given.get("exception"):
+            asked["exception"] = True
+        _, answer = await asyncio.to_thread(promote, service, request.state.caller, name, alias, asked)
         return RedirectResponse(f"/pages/jobs/{answer['id']}" if "id" in answer else f"/pages/models/{name}", 303)
 
 
-def _files(database: Database) -> list[tuple[str, str]]:
+async def begun(service: Service, asked: dict[str, Any], by: str) -> Response:
+    """Let a job wait, and lead to its page."""
+    job = await asyncio.to_thread(submit, service, asked, by)
+    return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+
+
+def files_of(database: Database) -> list[tuple[str, str]]:
     """The choices of an upload."""
     found = uploads.listed(database, _MOST)
     return [("", "none"), *((each["id"], f"{each['name']}, {moment(each['added'])}") for each in found)]
@@ -156,7 +140,4 @@ def _training(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _loans() -> bytes:
     """The sample: 1,000 loans, the same on each machine."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "loans.csv"
-        synthetic.write_csv(synthetic.loans(), path)
-        return path.read_bytes()
+    return pl.DataFrame(synthetic.loans()).write_csv().encode()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import re
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -31,12 +32,12 @@ def add(service: Service, api: APIRouter) -> None:
         graph = service.registry.decider(name, digest).graph
         return digest, [graph.schema[column] for column in graph.used_features]
 
-    def shown(request: Request, name: str, version: str, fault: Refusal | None = None, **values: Any) -> Response:
+    def shown(request: Request, name: str, version: str, **decided: Any) -> Response:
         digest, columns = features(name, version)
-        said = "" if fault is None else fault.field
+        said = getattr(getattr(request.state, "fault", None), "field", "")
         wrong = next((f"c{i}" for i, each in enumerate(columns) if said.endswith(f"column {each.name!r}")), "")
         known = {"name": name, "version": version, "digest": digest, "features": columns, "wrong": wrong}
-        return html(request, "score.html", fault, **{"decision": None, "reasons": None} | known | values)
+        return html(request, "score.html", **{"decision": None, "reasons": None} | known | decided)
 
     @api.get("/pages/models/{name}/{version}/score")
     def empty(request: Request, name: str, version: str) -> Response:
@@ -46,19 +47,15 @@ def add(service: Service, api: APIRouter) -> None:
     @api.post("/pages/models/{name}/{version}/score")
     async def scored(request: Request, name: str, version: str) -> Response:
         require(service, request, "score")
-        given: dict[str, Any] = {}
         _, columns = await asyncio.to_thread(features, name, version)
-        try:
-            given |= await form_of(service, request)
-            cells = {each.name: [_cell(each, given.get(f"c{i}"))] for i, each in enumerate(columns)}
-            answer = await decide(service, request.state.caller, name, version, cells, 1)
-        except Refusal as refusal:
-            return await asyncio.to_thread(shown, request, name, version, refusal, given=given)
+        given = await form_of(service, request, partial(shown, request, name, version))
+        cells = {each.name: [_cell(each, given.get(f"c{i}"))] for i, each in enumerate(columns)}
+        answer = await decide(service, request.state.caller, name, version, cells, 1)
         try:
             reasons = (await asyncio.to_thread(why, service, name, answer.digest, cells))[0]
         except Refusal as refusal:  # the row is decided and recorded, so that this is no fault of the call
             reasons = {"sentences": [f"rulekit could not explain the decision: {refusal.what}."], "change": None}
-        known = {"given": given, "decision": json.loads(answer.decisions())[0], "reasons": reasons}
+        known = {"decision": json.loads(answer.decisions())[0], "reasons": reasons}
         return await asyncio.to_thread(shown, request, name, version, **known)
 
     @api.get("/pages/decisions")

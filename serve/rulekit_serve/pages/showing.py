@@ -52,13 +52,13 @@ _TEMPLATES = Environment(
 _TEMPLATES.filters |= {"moment": moment, "shown": _shown, "sentence": _sentence}
 
 
-def html(request: Request, template: str, fault: Refusal | None = None, **values: Any) -> Response:
-    """A page; a fault is shown in it, and its status is that of the page."""
-    caller = getattr(request.state, "caller", None)
-    known: dict[str, Any] = {"caller": caller, "path": request.url.path, "given": {}, "fault": fault}
-    known["roles"] = () if caller is None else caller.roles
+def html(request: Request, template: str, **values: Any) -> Response:
+    """A page; where the request has a fault it is shown beside what was written, and its status is that of the page."""
+    known = {key: getattr(request.state, key, None) for key in ("caller", "fault", "given")}
+    roles = known["caller"].roles if known["caller"] else ()
+    known |= {"given": known["given"] or {}, "roles": roles, "path": request.url.path}
     text = _TEMPLATES.get_template(template).render(known | values)
-    return HTMLResponse(text, 200 if fault is None else fault.status)
+    return HTMLResponse(text, known["fault"].status if known["fault"] else 200)
 
 
 class PageRoute(APIRoute):
@@ -69,16 +69,23 @@ class PageRoute(APIRoute):
 
         async def handled(request: Request) -> Response:
             try:
-                return await inner(request)
+                try:
+                    return await inner(request)
+                except Refusal as refusal:
+                    request.state.fault = refusal
+                    if (again := getattr(request.state, "again", None)) is None:
+                        raise
+                    return await asyncio.to_thread(again)
             except Refusal as refusal:
                 fault = refusal
             except HTTPException as error:
                 fault = Refusal(error.status_code, str(error.detail))
+            request.state.fault = fault
             if fault.status == 401:
+                fault.what = "this token is not known, or it was revoked" if COOKIE in request.cookies else ""
                 asked = f"{request.url.path}?{request.url.query}".removesuffix("?")
-                said = Refusal(401, "this token is not known, or it was revoked" if COOKIE in request.cookies else "")
-                return html(request, "login.html", said, then=asked if request.method == "GET" else "/")
-            return html(request, "fault.html", fault)
+                return html(request, "login.html", then=asked if request.method == "GET" else "/")
+            return html(request, "fault.html")
 
         return handled
 
@@ -89,10 +96,18 @@ def require(service: Service, request: Request, *roles: str) -> str:
     return str(request.state.caller.name)
 
 
-async def form_of(service: Service, request: Request, seconds: float | None = None) -> dict[str, Any]:
-    """The fields of a form, texts and at most one file; raises Refusal where they are too large or too slow."""
+async def form_of(
+    service: Service, request: Request, again: Callable[[], Response] | None = None, seconds: float = 0.0
+) -> dict[str, Any]:
+    """The fields of a form, texts and at most one file; raises Refusal where they are too large or too slow.
+
+    again: the page of the form, which is shown with what was written where that is refused.
+    """
+    request.state.again, request.state.given = again, dict[str, Any]()
     reading = request.form(max_files=1, max_fields=_FIELDS, max_part_size=service.settings.body)
     try:
-        return dict(await asyncio.wait_for(reading, seconds or service.settings.seconds))
+        request.state.given |= await asyncio.wait_for(reading, seconds or service.settings.seconds)
     except TimeoutError:
         raise Refusal(408, "the form did not come in time") from None
+    given: dict[str, Any] = request.state.given
+    return given

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import Connection, Executable, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from rulekit.errors import InputError
@@ -19,7 +20,6 @@ from rulekit_serve.failures import unavailable
 
 _WAIT = 5.0
 """Seconds that a write waits for another process."""
-_WRITES = {"rulekit_writes": True}
 
 
 class Database:
@@ -40,23 +40,36 @@ class Database:
             event.listen(self.engine, "begin", _begin)
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """A connection that sees one state."""
-        with _told(), self.engine.connect() as connection, connection.begin():
+    def read(self, **options: bool) -> Iterator[Connection]:
+        """A connection that sees one state; any_text: texts of SQLite may be any bytes, as somebody changed them."""
+        with _told(), self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """A transaction that is committed at the end; SQLite lets in one writer at a time."""
-        with _told(), self.engine.connect() as connection:
-            connection = connection.execution_options(**_WRITES)
-            with connection.begin():
-                yield connection
+        return self.read(writes=True)
 
-    def alone(self, connection: Connection) -> None:
-        """Let no other transaction that asks for this go on before this one ends."""
-        if not self.is_sqlite:
-            connection.execute(text("SELECT pg_advisory_xact_lock(7239)"))
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """A transaction that writes; no other one of this kind goes on before it ends."""
+        with self.write() as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(7239)"))
+            yield connection
+
+    def rows(self, chosen: Executable) -> list[dict[str, Any]]:
+        """The rows of a selection."""
+        with self.read() as connection:
+            return [dict(row) for row in connection.execute(chosen).mappings()]
+
+    def first(self, chosen: Executable) -> dict[str, Any] | None:
+        """The first row of a selection, None where it has none."""
+        return next(iter(self.rows(chosen)), None)
+
+    def change(self, statement: Executable) -> int:
+        """Run one statement in a transaction of its own; how many rows it changed."""
+        with self.write() as connection:
+            return connection.execute(statement).rowcount
 
     def ensure(self) -> None:
         """Make the tables of a new database; raises InputError where an old one needs a migration."""
@@ -64,29 +77,21 @@ class Database:
             version = MigrationContext.configure(connection).get_current_revision()
         if version is None:
             self.migrate()
-        elif version != _head():
-            what = f"the database has version {version}, and this rulekit needs {_head()}"
-            raise InputError(
-                what, where="--database", fix="stop the service, keep a copy, then rulekit serve --migrate"
-            )
+        elif version != (head := ScriptDirectory.from_config(_config()).get_current_head()):
+            what = f"the database has version {version}, and this rulekit needs {head}"
+            fix = "stop the service, keep a copy, then rulekit serve --migrate"
+            raise InputError(what, where="--database", fix=fix)
 
     def migrate(self) -> None:
         """Bring the tables to the version of this rulekit."""
-        with self.write() as connection:
-            self.alone(connection)
-            config = _config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+        with self.alone() as connection:
+            command.upgrade(_config(connection=connection), "head")
 
 
-def _config() -> Config:
-    config = Config()
+def _config(**attributes: Any) -> Config:
+    config = Config(attributes=attributes)
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     return config
-
-
-def _head() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
 
 
 @contextmanager
@@ -95,10 +100,9 @@ def _told() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except DBAPIError as error:
-        raise unavailable(f"the database does not answer: {str(error.orig).splitlines()[0][:200]}") from error
     except SQLAlchemyError as error:
-        raise unavailable(f"the database does not answer: {type(error).__name__}") from error
+        why = str(error.orig).splitlines()[0][:200] if isinstance(error, DBAPIError) else type(error).__name__
+        raise unavailable(f"the database does not answer: {why}") from error
 
 
 def _prepare(connection: Any, _: Any) -> None:
@@ -108,5 +112,11 @@ def _prepare(connection: Any, _: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("rulekit_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options, own = connection.get_execution_options(), connection.connection.driver_connection
+    assert isinstance(own, sqlite3.Connection)
+    own.text_factory = _any_text if options.get("any_text") else str
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
+
+
+def _any_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -23,11 +21,10 @@ START = "0" * 64
 """What the first event holds in the place of a hash."""
 
 
-def append(database: Database, connection: Connection, model: str, kind: str, by: str, body: Mapping[str, Any]) -> int:
-    """Add an event in a transaction that writes; its number."""
-    database.alone(connection)
-    last = connection.execute(select(events.c.number, events.c.hash).order_by(events.c.number.desc()).limit(1)).first()
-    number, before = (0, START) if last is None else last
+def append(connection: Connection, model: str, kind: str, by: str, body: Mapping[str, Any]) -> int:
+    """Add an event in a transaction that is alone; its number."""
+    last = select(events.c.number, events.c.hash).order_by(events.c.number.desc()).limit(1)
+    number, before = connection.execute(last).first() or (0, START)
     event = {"number": number + 1, "time": time.time(), "model": model, "kind": kind, "by": by}
     event |= {"body": json.dumps(body, sort_keys=True), "before": before}
     connection.execute(insert(events).values(**event, hash=hash_of(event)))
@@ -35,9 +32,12 @@ def append(database: Database, connection: Connection, model: str, kind: str, by
 
 
 def hash_of(event: Mapping[str, Any]) -> str:
-    """The hash of all that an event says."""
+    """The hash of all that an event says; "" where its cells are what was never written."""
     fields = ("number", "time", "model", "kind", "by", "body", "before")
-    said = json.dumps([event[name] if name != "time" else float(event[name]).hex() for name in fields])
+    try:
+        said = json.dumps([event[name] if name != "time" else float(event[name]).hex() for name in fields])
+    except (TypeError, ValueError):
+        return ""
     return hashlib.sha256(said.encode()).hexdigest()
 
 
@@ -49,13 +49,14 @@ def broken_at(database: Database) -> int | None:
     """
     before, number = START, 0
     named, added = dict[tuple[str, str], tuple[str, int]](), set[tuple[str, str]]()
-    with database.read() as connection, _any_text(connection):
+    with database.read(any_text=True) as connection:
         chosen = select(aliases.c.name, aliases.c.alias, aliases.c.digest, aliases.c.event)
         aliased = {(name, alias): (digest, event) for name, alias, digest, event in connection.execute(chosen)}
         kept = {(name, digest) for name, digest in connection.execute(select(models.c.name, models.c.digest))}
         for event in connection.execute(select(events).order_by(events.c.number)).mappings():
             number += 1
-            if event["number"] != number or event["before"] != before or event["hash"] != _hash({**event}):
+            own = hash_of({**event})
+            if event["number"] != number or event["before"] != before or not own == event["hash"] != "":
                 return number
             before, model, body = event["hash"], event["model"], json.loads(event["body"])
             if event["kind"] == "alias":
@@ -65,42 +66,22 @@ def broken_at(database: Database) -> int | None:
     return None if named == aliased and added == kept else number + 1
 
 
-@contextmanager
-def _any_text(connection: Connection) -> Iterator[None]:
-    """Read texts that are no UTF-8 as well, which SQLite has where a byte was changed."""
-    own: Any = connection.connection.driver_connection
-    if isinstance(own, sqlite3.Connection):
-        own.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    try:
-        yield
-    finally:
-        if isinstance(own, sqlite3.Connection):
-            own.text_factory = str
-
-
-def _hash(event: Mapping[str, Any]) -> str:
-    """The hash of an event whose cells may be anything; "" for what was never written."""
-    try:
-        return hash_of(event)
-    except (TypeError, ValueError):
-        return ""
-
-
 def of_model(database: Database, model: str) -> list[dict[str, Any]]:
     """The events of a model, the latest first."""
-    with database.read() as connection, _any_text(connection):
+    with database.read(any_text=True) as connection:
         chosen = select(events).where(events.c.model == model).order_by(events.c.number.desc())
         found = connection.execute(chosen).mappings().all()
-    return [{**{key: _shown(cell) for key, cell in event.items()}, "body": _object(event["body"])} for event in found]
+    return [_told({**event}) for event in found]
+
+
+def _told(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event as JSON values; what it says as a text where somebody has changed it to what is no JSON."""
+    found = {key: _shown(cell) for key, cell in event.items()}
+    try:
+        return found | {"body": json.loads(found["body"])}
+    except (TypeError, ValueError):
+        return found | {"body": repr(event["body"])}
 
 
 def _shown(cell: Any) -> Any:
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
-
-
-def _object(body: Any) -> Any:
-    """What an event says; the text itself where somebody has changed it to what is no JSON."""
-    try:
-        return json.loads(_shown(body))
-    except (TypeError, ValueError):
-        return repr(body)

@@ -205,10 +205,3 @@ def decisions_of(call: Mapping[Any, Any]) -> list[dict[str, Any]]:
             own["shadow"] = {"digest": call["shadow"], "label": label, "rules": rules}
         found.append(own)
     return found
-
-
-def one_call(database: Database, own: str) -> dict[str, Any] | None:
-    """The row of a call by its id."""
-    with database.read() as connection:
-        found = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
-    return None if found is None else dict(found)
