@@ -5,9 +5,10 @@
 A model of eight rules over 15 columns decides. Each server is one process on this machine, and so are the clients,
 which keep their connections and send other rows in each call. Servers: `bare` reads the body and answers {};
 `unrecorded` decides and does not record; `sqlite` and `postgres` record each decision before they answer; with --peers
-MLServer and MLflow with the same ONNX, in environments of their own. All speak V2 but MLflow, which has its own form;
-`objects` are the calls of /score with SQLite. Printed are calls and rows a second and the 50 % and 99 % times of calls
-in milliseconds, by clients (1, 8, 64) and rows a call (1, 1,000), and the times of each in those of `bare`.
+MLServer and MLflow with the same ONNX, in environments of their own. All answer with labels, probabilities and the
+rules that fired. All speak V2 but MLflow, which has its own form; `-score` are the calls of /score.
+Printed are calls and rows a second and the 50 % and 99 % times of calls in milliseconds, by clients (1, 8, 64) and rows
+a call (1, 1,000), and the times of each in those of `bare`.
 """
 
 from __future__ import annotations
@@ -58,11 +59,13 @@ class OnnxModel(MLModel):
     async def predict(self, payload):
         types = {"BYTES": object, "FP32": np.float32}
         feeds = {i.name: np.array(list(i.data), dtype=types[i.datatype]).reshape(-1, 1) for i in payload.inputs}
-        label, chances = self.session.run(None, feeds)
+        label, chances, fired = self.session.run(None, feeds)
         texts = [str(one) for one in label.tolist()]
         outputs = [ResponseOutput(name="label", shape=[len(label)], datatype="BYTES", data=texts)]
         flat = chances.ravel().tolist()
         outputs.append(ResponseOutput(name="probabilities", shape=list(chances.shape), datatype="FP32", data=flat))
+        flat = fired.ravel().tolist()
+        outputs.append(ResponseOutput(name="fired", shape=list(fired.shape), datatype="BOOL", data=flat))
         return InferenceResponse(model_name=self.name, outputs=outputs)
 """
 MLFLOW = """
@@ -188,8 +191,8 @@ def servers(name: str, model: RuleGraph, folder: Path, url: str) -> Iterator[tup
         with peer(name, model, own) as port:
             yield port, ""
         return
-    settings = Settings(own, url if name == "postgres" else "")
-    with ours(model, replace(settings, recorded=name != "unrecorded")) as found:
+    settings = Settings(own, url if name.startswith("postgres") else "")
+    with ours(model, replace(settings, recorded=not name.startswith("unrecorded"))) as found:
         yield found
 
 
@@ -207,7 +210,7 @@ def environment(name: str) -> Path:
 def peer(name: str, model: RuleGraph, folder: Path) -> Iterator[int]:
     """A peer that serves the ONNX of the model; its port."""
     programs, port = environment(name), free_port()
-    export(model, folder / "model.onnx", to="onnx")
+    export(model, folder / "model.onnx", to="onnx", fired=True)
     if name == "mlserver":
         (folder / "own.py").write_text(MLSERVER)
         known = {"http_port": port, "grpc_port": free_port(), "metrics_port": free_port(), "parallel_workers": 0}
@@ -226,7 +229,7 @@ def peer(name: str, model: RuleGraph, folder: Path) -> Iterator[int]:
 
 def call_in_form(name: str, rows: list[dict[str, object]], used: Sequence[str], token: str) -> bytes:
     """Rows in the form that a server reads."""
-    if name == "objects":
+    if name.endswith("-score"):
         return call_of("/score/m", rows, token)
     columns = {column: [row[column] for row in rows] for column in used}
     if name == "mlflow":
@@ -275,7 +278,7 @@ def main() -> None:
                         bare.setdefault((n, clients), rate)
                         middle, high = 1000.0 * np.quantile(taken, [0.5, 0.99])
                         print(
-                            f"{name:10} rows {n:5} clients {clients:3} calls/s {rate:8.0f} rows/s {n * rate:9.0f} "
+                            f"{name:16} rows {n:5} clients {clients:3} calls/s {rate:8.0f} rows/s {n * rate:9.0f} "
                             f"p50 {middle:8.2f} p99 {high:8.2f} times bare {bare[n, clients] / rate:6.2f}",
                             flush=True,
                         )

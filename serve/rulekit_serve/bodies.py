@@ -139,14 +139,19 @@ def columns_of_rows(rows: Any, most: int) -> tuple[Columns, int]:
     return sized(columns, len(rows), most)
 
 
-def sized(columns: Columns, n: int, most: int) -> tuple[Columns, int]:
-    """The columns, where they are scalars and not too many."""
+def bounded(columns: int, n: int, most: int) -> None:
+    """Raises Refusal where there are too many columns or rows, or none."""
     if n > most:
         raise _too_many(most)
     if n == 0:
         raise Refusal(422, "there are no rows", "rows")
-    if len(columns) > _MOST_COLUMNS:
+    if columns > _MOST_COLUMNS:
         raise Refusal(422, f"more than {_MOST_COLUMNS} columns", "rows")
+
+
+def sized(columns: Columns, n: int, most: int) -> tuple[Columns, int]:
+    """The columns, where they are scalars and not too many."""
+    bounded(len(columns), n, most)
     for name, cells in columns.items():
         if not isinstance(cells, pl.Series) and not {*map(type, cells)} <= _SCALARS:
             raise Refusal(422, f"a cell of {name[:60]!r} is no text, number, truth value or null", name[:60])

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 import rulekit
 from rulekit_serve.api.binary import EXTENSION, as_binary, packed, unpacked
-from rulekit_serve.bodies import Columns, body_of, sized, text_of
+from rulekit_serve.bodies import Columns, body_of, bounded, text_of
 from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION
@@ -137,7 +137,8 @@ def columns_of_tensors(inputs: Any, most: int) -> tuple[Columns, int]:
             raise Refusal(400, "a tensor of several columns stands alone", name[:60])
         else:
             columns = {f"{name}.{j}": cells[j::width] for j in range(width)}
-    return sized(columns, n, most)
+    bounded(len(columns), n, most)
+    return columns, n
 
 
 def named(columns: Columns, schema: Sequence[str], used: Sequence[str]) -> Columns:
@@ -164,8 +165,8 @@ def _check(name: str, kind: str, cells: Sequence[Any]) -> None:
         raise Refusal(400, f"a cell of {name[:60]!r} is not of its type {kind}", name[:60])
     given, fits = ([cell for cell in cells if cell is not None] if NoneType in types else cells), True
     try:
-        if kind in _FLOATS:
-            fits = all(map(math.isfinite, given))
+        if kind in _FLOATS:  # a finite sum has no infinite part
+            fits = math.isfinite(sum(given)) or all(map(math.isfinite, given))
         elif kind in _RANGES and given:
             low, high = _RANGES[kind]
             fits = low <= min(given) and max(given) <= high

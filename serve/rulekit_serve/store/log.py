@@ -50,7 +50,7 @@ class DecisionLog:
         compiled = insert(decisions).compile(dialect=database.engine.dialect, column_keys=known)
         self._statement, self._names = str(compiled), getattr(compiled, "positiontup", None)
         self._changed, self._gathered = threading.Condition(), list[_Waiting]()
-        self._ended, self._peak = False, 0
+        self._ended, self._peak, self._enough = False, 0, 1
         self._thread = threading.Thread(target=self._run, name="decisions", daemon=True)
         self._thread.start()
 
@@ -64,7 +64,8 @@ class DecisionLog:
             self.waiting += 1
             self._peak = max(self._peak, self.waiting)
             self._gathered.append(own)
-            self._changed.notify()
+            if len(self._gathered) >= self._enough:
+                self._changed.notify()
         await own.done
 
     def close(self) -> None:
@@ -77,20 +78,15 @@ class DecisionLog:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._gathered or self._ended)
-                peak, self._peak = self._peak, 0
-            self._gather(peak)
-            with self._changed:
-                group, self._gathered = self._gathered, []
+                # as many calls as waited together a moment ago, while others come
+                self._enough, self._peak, before, until = self._peak, 0, 0, time.monotonic() + _MOST_SECONDS
+                while before < (now := len(self._gathered)) < self._enough and time.monotonic() < until:
+                    before = now
+                    self._changed.wait(_QUIET)
+                group, self._gathered, self._enough = self._gathered, [], 1
             if not group:
                 return
             self._write(group)
-
-    def _gather(self, most: int) -> None:
-        """Wait for as many calls as waited together a moment ago, while others come."""
-        until, before = time.monotonic() + _MOST_SECONDS, 0
-        while before < (now := len(self._gathered)) < most and time.monotonic() < until and not self._ended:
-            before = now
-            time.sleep(_QUIET)
 
     def _write(self, group: Sequence[_Waiting]) -> None:
         try:
