@@ -164,7 +164,7 @@ def ours(model: RuleGraph, settings: Settings) -> Iterator[tuple[int, str]]:
     """The service with the model as champion; its port and a token."""
     database = Database(settings.url)
     database.ensure()
-    token = new_token(database, "load", ROLES)
+    token = new_token(database, settings.folder.name, ROLES)
     registry = Registry(database)
     registry.move("m", "champion", registry.add("m", model, "load", "benchmark"), "load", "benchmark", None)
     registry.close()
@@ -255,14 +255,8 @@ def main() -> None:
     parser.add_argument("--postgres", default="", help="the URL of an empty database")
     parser.add_argument("--peers", action="store_true", help="install and measure MLServer and MLflow")
     options = parser.parse_args()
-    names = [
-        "bare",
-        "unrecorded",
-        "sqlite",
-        "objects",
-        *["postgres"] * bool(options.postgres),
-        *list(PEERS) * options.peers,
-    ]
+    names = ["bare", "unrecorded", "unrecorded-score", "sqlite", "sqlite-score"]
+    names += ["postgres", "postgres-score"] * bool(options.postgres) + list(PEERS) * options.peers
     with tempfile.TemporaryDirectory() as made_here:
         folder = Path(made_here)
         model, rows = made(folder)

@@ -25,7 +25,7 @@ from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
 from rulekit_serve.pages import entry
 from rulekit_serve.registry import Registry
-from rulekit_serve.settings import MEGABYTE, Settings
+from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 from rulekit_serve.store.log import DecisionLog
 
@@ -60,13 +60,7 @@ def application(settings: Settings) -> FastAPI:
         database.engine.dispose()
 
     app = FastAPI(
-        title="rulekit",
-        version=rulekit.__version__,
-        lifespan=living,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        max_body_size=settings.body + MEGABYTE,  # `body_of` says it in words before
+        title="rulekit", version=rulekit.__version__, lifespan=living, docs_url=None, redoc_url=None, openapi_url=None
     )
     app.state.service = service
     routers = [own.routes(service) for own in (scoring, protocol, jobs, promotion, exchange, models, decisions, entry)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,11 +9,11 @@ from typing import Any
 
 import polars as pl
 from pydantic_core import from_json
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from rulekit.errors import RulekitError
 from rulekit.graph.files.safe_files import parse_json
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, Within
 from rulekit_serve.settings import MEGABYTE, Settings
 
 Columns = Mapping[str, Any]
@@ -26,22 +25,24 @@ _ARROW = ("application/vnd.apache.arrow.stream", "application/x-apache-arrow-str
 
 async def body_of(request: Request, settings: Settings) -> bytes:
     """The body; raises Refusal where it is too large, or does not come in time, or not whole."""
-    most, parts, size = settings.body, [], 0
     if (packed := request.headers.get("content-encoding", "identity")) != "identity":
         raise Refusal(415, f"a body in the encoding {packed[:40]!r} is not read", fix="send it as it is")
+    parts, size, more = [], 0, True
     try:
-        async with asyncio.timeout(settings.seconds):
-            async for part in request.stream():
+        with Within(settings.seconds):
+            while more:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise Refusal(400, "the body did not come whole")
+                more = message.get("more_body", False)
+                parts.append(part := message.get("body", b""))
                 size += len(part)
-                if size > most:
-                    what = f"the body has more than {most // MEGABYTE} MB"
+                if size > settings.body:
+                    what = f"the body has more than {settings.body // MEGABYTE} MB"
                     raise Refusal(413, what, fix="send the rows in several calls")
-                parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
     except TimeoutError:
         raise Refusal(408, f"the body did not come within {settings.seconds:g} seconds") from None
-    except ClientDisconnect:
-        raise Refusal(400, "the body did not come whole") from None
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def json_of(data: bytes) -> Any:

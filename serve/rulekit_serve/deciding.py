@@ -17,7 +17,7 @@ from sqlalchemy import select
 from rulekit.errors import RulekitError
 from rulekit_serve.access import Access, Caller
 from rulekit_serve.bodies import Columns, cells_of
-from rulekit_serve.failures import Refusal
+from rulekit_serve.failures import Refusal, Within
 from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
 from rulekit_serve.registry import CHAMPION, Registry
@@ -95,7 +95,7 @@ async def decide(
     answer, call = work() if n <= _IN_THE_LOOP else await asyncio.to_thread(work)
     if call is not None:
         try:
-            async with asyncio.timeout(service.settings.seconds):
+            with Within(service.settings.seconds):
                 await service.log.record(call)
         except RepeatedError:
             old = await asyncio.to_thread(_recorded, service, name, str(request), columns, n)

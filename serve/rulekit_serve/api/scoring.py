@@ -30,7 +30,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/score/{name}", openapi_extra=NAMED)
     async def score(request: Request) -> Response:
         caller, name = service.access.require(request, "score"), request.path_params["name"]
-        version = request.query_params.get("version", CHAMPION)
+        version = request.query_params.get("version", CHAMPION) if request.scope["query_string"] else CHAMPION
         data = await body_of(request, service.settings)
         columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
         answer = await decide(service, caller, name, version, columns, n, request.headers.get(_REQUEST))
@@ -97,8 +97,9 @@ def because(service: Service, answer: Answer, columns: Columns, text: str) -> li
 
 def by_row(answer: Answer, key: str, reasons: Sequence[Any] = ()) -> Response:
     """The decisions of an answer, a row an object; reasons: of each row, where a catalogue is set."""
-    head = dumped({"model": answer.model, "version": answer.digest[:VERSION], "digest": answer.digest})
-    return Response(f'{head[:-1]},"{key}":{answer.decisions(reasons)}}}', media_type="application/json")
+    digest = answer.digest
+    head = f'{{"model":{dumped(answer.model)},"version":"{digest[:VERSION]}","digest":"{digest}"'
+    return Response(f'{head},"{key}":{answer.decisions(reasons)}}}', media_type="application/json")
 
 
 def columns_of_mlflow(given: Mapping[str, Any], most: int) -> tuple[Columns, int]:

@@ -14,6 +14,7 @@ from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal
 from rulekit_serve.pages import jobs, models, rows
 from rulekit_serve.pages.showing import PageRoute, form_of, html
+from rulekit_serve.settings import MEGABYTE
 
 _STATIC = {
     "style.css": ("templates", "text/css"),
@@ -26,7 +27,8 @@ r"""A path on this host: browsers take `//` and `/\` for the beginning of anothe
 
 def routes(service: Service) -> APIRouter:
     """All pages; no token is needed for the form that takes one, and for the style."""
-    api = APIRouter(route_class=PageRoute, include_in_schema=False)
+    most = service.settings.body + MEGABYTE
+    api = APIRouter(route_class=PageRoute, include_in_schema=False, max_body_size=most)
     for add in (models.add, models.add_versions, rows.add, jobs.add, jobs.add_promotions):
         add(service, api)
 
