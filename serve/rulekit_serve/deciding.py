@@ -92,18 +92,19 @@ async def decide(
     words = service.registry.words(name, digest)
     shadow = _shadow(service, name, digest) if version == CHAMPION else None
     work = partial(_decided, service, words, shadow, columns, n, caller, name, request or _new_id())
-    answer, call = work() if n <= _IN_THE_LOOP else await asyncio.to_thread(work)
-    if call is not None:
-        try:
-            with Within(service.settings.seconds):
+    try:
+        with Within(service.settings.seconds):
+            answer, call = work() if n <= _IN_THE_LOOP else await asyncio.to_thread(work)
+            if call is not None:
                 await service.log.record(call)
-        except RepeatedError:
-            old = await asyncio.to_thread(_recorded, service, name, str(request), columns, n)
-            if old is None:
-                raise Refusal(503, "the decisions could not be recorded", fix="ask again in a moment") from None
-            return old
-        except TimeoutError:
-            raise Refusal(503, "the decisions were not recorded in time", fix="ask again with the same id") from None
+    except RepeatedError:
+        old = await asyncio.to_thread(_recorded, service, name, str(request), columns, n)
+        if old is None:
+            raise Refusal(503, "the decisions could not be recorded", fix="ask again in a moment") from None
+        return old
+    except TimeoutError:
+        what = f"the rows were not decided and recorded within {service.settings.seconds:g} seconds"
+        raise Refusal(503, what, fix="ask again with the same id") from None
     service.metrics.decided(name, n)
     return answer
 

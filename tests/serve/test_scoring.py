@@ -393,3 +393,16 @@ def test_many_clients_share_a_commit(served: Running, monkeypatch: pytest.Monkey
 def row_of_log(own: str) -> dict[str, Any]:
     known = {"id": own, "time": 0.0, "model": "m", "digest": "d", "by": "b", "n": 1, "shadow": ""}
     return known | call_of([], {}, [], None)
+
+
+def test_a_record_that_comes_late_is_found_by_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for served in running(tmp_path, seconds=0.3):
+        assert served.score([ROW]).status_code == 200  # the model is loaded
+        own = served.service.log._write
+        monkeypatch.setattr(served.service.log, "_write", lambda group, own=own: (time.sleep(1.0), own(group)))
+        late = served.score([ROW], **{"X-Request-Id": "late"})
+        assert (late.status_code, "within 0.3 seconds" in late.json()["error"]) == (503, True)
+        monkeypatch.undo()
+        time.sleep(1.5)
+        assert labels(served.score([ROW], **{"X-Request-Id": "late"})) == ["yes"]
+        assert count(served) == 2
