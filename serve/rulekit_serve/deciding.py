@@ -64,7 +64,8 @@ class Answer:
     def ids(self) -> str:
         """The ids of the decisions, as the elements of a JSON list."""
         own = dumped(self.id)[:-1]
-        return f'{own}.{f"{chr(34)},{own}.".join(map(str, range(len(self.outcomes))))}"'
+        between = f'",{own}.'
+        return f'{own}.{between.join(map(str, range(len(self.outcomes))))}"'
 
     def decisions(self, reasons: Sequence[Any] = ()) -> str:
         """All as a JSON list; reasons: of each row, or of none."""

@@ -373,6 +373,7 @@ def test_rows_of_one_call_are_found_by_themselves(on_each: Running) -> None:
         cursor = page["cursor"]
     assert seen == expected
     assert ask("cursor=1.x").get("field") == "cursor"
+    assert ask("rule=%00")["decisions"] == []
     for wrong in ("none", f"{answer[0]['id']}x", answer[0]["id"].replace(".0", ".300")):
         assert on_each.client.get(f"/decisions/{wrong}", headers=on_each.as_["audit"]).status_code == 404
 

@@ -59,6 +59,8 @@ def one_decision(service: Service, own: str) -> dict[str, Any]:
 
 def page(service: Service, asked: Mapping[str, str], limit: int) -> tuple[list[dict[str, Any]], str | None]:
     """The newest decisions that match, and where the next page begins; asked: the fields of the query."""
+    if any("\0" in text for text in asked.values()):  # which PostgreSQL keeps in no text
+        return [], None
     at, chosen = decisions.c, list[ColumnElement[bool]]()
     if model := asked.get("model"):
         chosen.append(at.model == model)
@@ -80,7 +82,7 @@ def page(service: Service, asked: Mapping[str, str], limit: int) -> tuple[list[d
                 raise Refusal(422, f"{key} is a time in seconds since 1970", key) from None
     number, place = _cursor(asked.get("cursor", ""))
     found = list[dict[str, Any]]()
-    for call in calls(service.database, *chosen, at.number <= number, newest=True):
+    for call in calls(service.database, *chosen, at.number <= number, newest=True, at_once=limit + 1):
         for i in range(len(call) - 1, -1, -1):
             one = call[i]
             if one["number"] == number and i >= place:

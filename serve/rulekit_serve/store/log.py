@@ -25,8 +25,8 @@ from rulekit_serve.words import Outcome, dumped
 _MOST_SECONDS, _QUIET = 0.005, 0.0015
 _MOST_WAITING = 10_000
 """Calls that may wait; the next one is refused, and nothing is dropped."""
-_CALLS, _ROWS = 8_192, 8_192
-"""Calls and decisions that are read at once; a call is read whole."""
+_ROWS = 8_192
+"""Decisions that are read at once; a call is read whole."""
 _SAID = ("label", "probabilities", "rules")
 
 
@@ -168,23 +168,30 @@ def holds(column: Column[str], *texts: str) -> ColumnElement[bool]:
     return or_(*(column.contains(f"\n{text}\n", autoescape=True) for text in texts))
 
 
-def calls(database: Database, *chosen: ColumnElement[bool], newest: bool = False) -> Iterator[list[dict[str, Any]]]:
-    """The decisions of each call that is chosen, from the first or the newest; few calls are in memory at once."""
-    at = decisions.c
-    order, last = (at.number.desc() if newest else at.number), None
+def calls(
+    database: Database, *chosen: ColumnElement[bool], newest: bool = False, at_once: int = _ROWS
+) -> Iterator[list[dict[str, Any]]]:
+    """The decisions of each call that is chosen, from the first or the newest.
+
+    at_once: about how many decisions are read at first, then twice as many each time, up to a bound.
+    """
+    at, last = decisions.c, None
+    order = at.number.desc() if newest else at.number
     while True:
         rest = chosen if last is None else (*chosen, at.number < last if newest else at.number > last)
         with database.read() as connection:
             numbers, n = list[int](), 0
-            for number, size in connection.execute(select(at.number, at.n).where(*rest).order_by(order).limit(_CALLS)):
-                if n + size > _ROWS and numbers:
+            for number, size in connection.execute(select(at.number, at.n).where(*rest).order_by(order).limit(at_once)):
+                if n + size > at_once and numbers:
                     break
-                numbers, n, last = [*numbers, number], n + size, number
+                numbers.append(number)
+                n += size
             if not numbers:
                 return
             between = at.number.between(min(numbers), max(numbers))
             found = connection.execute(select(decisions).where(*rest, between).order_by(order)).mappings().all()
         yield from (decisions_of(call) for call in found)
+        last, at_once = numbers[-1], min(2 * at_once, _ROWS)
 
 
 def decisions_of(call: Mapping[Any, Any]) -> list[dict[str, Any]]:
