@@ -141,7 +141,7 @@ def verified(job: Job, digest: str) -> dict[str, Any]:
     try:
         models.export(model, output, "onnx", {})
         found = models.verify(model, output, deadline=job.deadline())
-    except RulekitError as error:  # such as texts, which ONNX cannot express
+    except RulekitError as error:  # such as a model that ONNX cannot express
         return _keep(job, digest, VERIFY, {"held": False, "said": error.what})
     said = found.conclusion if found.ok else f"{found.failure.lower()}: {str(found).splitlines()[0]}"
     return _keep(job, digest, VERIFY, json.loads(found.to_json()) | {"held": found.meets("proof"), "said": said})
