@@ -12,7 +12,8 @@ from pydantic_core import to_json
 
 from rulekit.work.deciding import Decided, Decider
 
-_KEPT = 10_000
+_KEPT = 1 << 25
+"""Letters of the texts that are kept of a model."""
 AT_ONCE = 32
 """Rows that are looked up one by one; of more all are decided together."""
 _dumped = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=str).encode
@@ -51,7 +52,7 @@ class Words:
         self.labels = [dumped(label) for label in decider.graph.classes]
         self._texts = [dumped(label if isinstance(label, str) else dumped(label)) for label in decider.graph.classes]
         self._rules = {rule.id: rule.text for rule in decider.rules}
-        self._known: dict[Any, Outcome] = {}
+        self._known, self._size = dict[Any, Outcome](), 0
 
     def outcome(self, label: int, chances: Sequence[float], rules: Iterable[str]) -> Outcome:
         """An outcome by the index of its class, the probability of each class and the ids of the rules that fired."""
@@ -73,10 +74,12 @@ class Words:
         found = list(map(self._known.get, keys))
         return None if None in found else found  # type: ignore[return-value]
 
-    def learn(self, keys: Iterable[Any], outcomes: Iterable[Outcome]) -> None:
+    def learn(self, keys: Iterable[Any], outcomes: Sequence[Outcome]) -> None:
         """Keep outcomes."""
-        if len(self._known) >= _KEPT:
+        self._size += sum(len(own.said) + len(own.kept) + len(own.fired) for own in outcomes)
+        if self._size > _KEPT:
             self._known.clear()
+            self._size = 0
         self._known.update(zip(keys, outcomes, strict=True))
 
     def outcomes(self, decided: Decided) -> list[Outcome]:

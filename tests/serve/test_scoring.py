@@ -407,3 +407,13 @@ def test_a_record_that_comes_late_is_found_by_its_id(tmp_path: Path, monkeypatch
         time.sleep(1.5)
         assert labels(served.score([ROW], **{"X-Request-Id": "late"})) == ["yes"]
         assert count(served) == 2
+
+
+def test_outcomes_that_are_kept_have_a_bound(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rulekit_serve.words._KEPT", 2_000)
+    known = served.service.registry.words("loans", loans().digest)._known
+    expected = loans().predict(CELLS).tolist()
+    for _ in range(3):
+        for row, label in zip(CELLS, expected, strict=True):
+            assert labels(served.score([row])) == [label]
+            assert len(known) <= 12

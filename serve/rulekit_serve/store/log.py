@@ -22,7 +22,8 @@ from rulekit_serve.store.database import Database
 from rulekit_serve.store.tables import decisions
 from rulekit_serve.words import Outcome, dumped
 
-_MOST_SECONDS, _QUIET = 0.005, 0.0015
+_MOST, _MOST_SECONDS, _QUIET = 500, 0.005, 0.0015
+"""Decisions and seconds after which calls that gather are written, and seconds in which no other call comes."""
 _MOST_WAITING = 10_000
 """Calls that may wait; the next one is refused, and nothing is dropped."""
 _ROWS = 8_192
@@ -81,6 +82,8 @@ class DecisionLog:
                 # as many calls as waited together a moment ago, while others come
                 self._enough, self._peak, before, until = self._peak, 0, 0, time.monotonic() + _MOST_SECONDS
                 while before < (now := len(self._gathered)) < self._enough and time.monotonic() < until:
+                    if sum(each.row["n"] for each in self._gathered) >= _MOST:
+                        break
                     before = now
                     self._changed.wait(_QUIET)
                 group, self._gathered, self._enough = self._gathered, [], 1
