@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.errors import Cancelled, InputError
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.data import binning
+from rulekit.learners.data import binning, quantiles
 from rulekit.learners.data.binning import DiskCodes, MemoryCodes, bin_column
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
@@ -188,13 +188,14 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int)
     values[rng.random(n) < data.draw(st.sampled_from([0.0, 0.2, 1.0]))] = np.nan
     values[rng.random(n) < 0.1] = np.inf
     each = data.draw(st.booleans())
-    weights = np.broadcast_to(np.array([1 << 20]), n) if each else rng.integers(0, 1000, n)
+    weights = np.broadcast_to(np.array([1 << 20]), n) if each else rng.integers(1, 1000, n)
     most = data.draw(st.integers(2, 40) | st.none())
     feature = Feature("x", precision=str(values.dtype))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
+        expected, codes = bin_column(feature, 0, values, weights, most)
         patch.setattr(columns_on_disk, "PART", part)
         patch.setattr(binning, "PART", part)
-        expected, codes = bin_column(feature, 0, values, weights, most)
+        patch.setattr(quantiles, "_TOGETHER", data.draw(st.sampled_from([5, 1 << 18])))
         found, on_disk = binning.bin_stored_column(feature, 0, stored(values), weights, most)
     np.testing.assert_array_equal(on_disk.read(), codes)
     np.testing.assert_array_equal(found.low, expected.low)
