@@ -13,19 +13,18 @@ The codes are in memory, or on disk, of which one column at a time is in memory.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.learners.data.quantiles import Ranges, SortedPart, bins_of_column, bins_of_parts
 from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.tables.table import PART, HeldColumn, StoredArrays, StoredColumn, Table
+from rulekit.tables.table import PART, HeldColumn, StoredArrays, StoredColumn, Table, encoded_dtype
 
-_CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
 _PART = 1 << 16  # values that whole arrays hold between their steps
 NO_BOUNDS = np.full(1, np.nan)
@@ -300,7 +299,8 @@ def _binned(
         return binned, lookup.__getitem__
     if feature.kind == "boolean":
         return BinnedColumn(feature, index, 3), boolean_codes
-    low, high = _value_bins(column, weights, max_bins)
+    parts = [SortedPart.of(part, of_rows) for part, of_rows in _with_weights(column, weights)]
+    low, high = bins_of_column(parts, column.dtype, max_bins)
     return numeric_column(feature, index, low, high), lambda part: assigned(part, high)
 
 
@@ -341,83 +341,59 @@ def _bin_levels(feature: Feature, index: int, totals: Array, least_level: int) -
 
 
 def _with_weights(column: HeldColumn | StoredColumn, weights: Array) -> Iterator[tuple[Array, Array]]:
-    start = 0
-    for part in column.parts():
-        yield part, weights[start : start + len(part)]
-        start += len(part)
+    for start in range(0, max(1, column.rows), PART):
+        yield column.read(start, start + PART), weights[start : start + PART]
 
 
 def _parts(n: int) -> list[slice]:
     return [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
 
 
-def _value_bins(column: HeldColumn | StoredColumn, weights: Array, max_bins: int | None) -> tuple[Array, Array]:
-    """The first and the last value of each bin of a numeric column: a bin for each value where these are few.
+# Rows in parts -----------------------------------------------------------------------------------------------------
 
-    Beside the column itself, which is sorted in place, only a part of its values is looked at together.
+
+Asked = tuple[Ranges | int | None, ...]
+"""What a pass asks of each column: weights in ranges of its numbers, those of so many codes, or nothing."""
+
+
+def answer(table: Table, weights: Ints, asked: Asked, kept: dict[int, SortedPart] | None = None) -> list[Ints]:
+    """What the rows of a part, of these weights [n] above 0, say of each column that is asked; answers are added up.
+
+    kept: sorted columns, which save the next pass the sorting; they take as much as the numbers, and 8 bytes a weight.
     """
-    values = column.read() if isinstance(column, StoredColumn) else column.read().copy()
-    values += values.dtype.type(0)  # minus zero is zero
-    values.sort()
-    values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
-    if weights.strides == (0,) or not len(weights):
-        each = float(weights[0]) if len(weights) else 1.0
-
-        def weighed() -> Iterator[tuple[Array, Floats]]:
-            return ((values[first], count * each) for first, count in _runs(values))
-    else:
-        values = np.concatenate([values[:0], *(values[first] for first, _ in _runs(values))])
-        of_value = np.zeros(len(values))
-        for part, of_rows in _with_weights(column, weights):
-            known = ~np.isnan(part)
-            # whole numbers, of which no sum is above 2^53: exact in any order
-            np.add.at(of_value, np.searchsorted(values, part[known]), of_rows[known].astype(np.float64))
-
-        def weighed() -> Iterator[tuple[Array, Floats]]:
-            return ((values[part], of_value[part]) for part in _parts(len(values)))
-
-    if max_bins is None or sum(len(own) for own, _ in weighed()) <= max_bins:
-        distinct = np.concatenate([values[:0], *(own for own, _ in weighed())])
-        return distinct, distinct
-    return _capped_quantiles(weighed, max_bins)
+    found, kept = list[Ints](), {} if kept is None else kept
+    for j, question in enumerate(asked):
+        if isinstance(question, int):
+            found.append(np.bincount(table.arrays[j], weights, question).astype(np.int64))
+        elif question is not None:
+            part = kept.get(j) or SortedPart.of(table.arrays[j], weights)
+            found.append(part.answer(question))
+            kept |= {j: part}
+    return found
 
 
-def _runs(values: Array) -> Iterator[tuple[Ints, Floats]]:
-    """Where each distinct value first stands among sorted values, and how often it occurs, a part at a time."""
-    start = 0
-    while start < len(values):
-        stop = min(start + PART, len(values))
-        if stop < len(values):
-            # a value must not be cut in two
-            stop = max(int(np.searchsorted(values, values[stop - 1])), start)
-            stop = stop if stop > start else int(np.searchsorted(values, values[start], side="right"))
-        part = values[start:stop]
-        first = np.concatenate([[0], np.flatnonzero(part[1:] != part[:-1]) + 1])
-        yield first + start, np.diff(first, append=len(part)).astype(np.float64)
-        start = stop
+def bin_parts(
+    features: Sequence[Feature], ask: Callable[[Asked], Sequence[Ints]], max_bins: int, least_level: int = 0
+) -> tuple[BinnedColumn, ...]:
+    """The columns of `bin_table` for a table whose rows lie in parts, of which integers alone are asked.
 
+    ask: the sum of the answers of all parts, column by column.
+    """
+    used = {j: feature for j, feature in enumerate(features) if feature.role == "use" and feature.kind != "text"}
+    totals = {j: FIRST_LEVEL_CODE + len(f.levels) for j, f in used.items() if f.kind == "categorical"}
+    columns = {j: BinnedColumn(feature, j, 3) for j, feature in used.items()}
+    counts = dict[int, Ints]()
 
-def _capped_quantiles(weighed: Callable[[], Iterable[tuple[Array, Floats]]], max_bins: int) -> tuple[Array, Array]:
-    """The bins of distinct values in ascending order, of which parts come with their weights, whole numbers."""
-    cap, total = math.inf, sum(float(counts.sum()) for _, counts in weighed())
-    for _ in range(_CAPPINGS):
-        # Capping lowers the total and so the cap; a heavy value ends up with a single bin.
-        cap, within, above = total / max_bins, 0.0, 0
-        for _, counts in weighed():
-            heavy = counts > cap
-            within, above = within + float(counts[~heavy].sum()), above + int(np.count_nonzero(heavy))
-        if above == 0:
-            break  # nothing is heavier than the cap, and so it stays
-        total = within + above * cap
-    low, high = list[Array](), list[Array]()
-    bins, reached, last = np.full(1, -1), np.zeros(1), next(iter(weighed()))[0][:1]
-    for values, counts in weighed():
-        capped = np.minimum(counts, cap)
-        # as one sum from the first value on: cumsum adds one after the other
-        reached = np.cumsum(np.concatenate([reached[-1:], capped]))[1:]
-        own = np.minimum((reached - capped / 2) / total * max_bins, max_bins - 1).astype(np.int64)
-        begins = np.diff(own, prepend=bins[-1]) > 0
-        low.append(values[begins])
-        high.append(np.concatenate([last, values[:-1]])[begins])  # of each bin before these
-        bins, last = own, values[-1:]
-    return np.concatenate(low), np.concatenate([*high, last])[1:]
+    def asking(ranges: Mapping[int, Ranges]) -> dict[int, Ints]:
+        questions: dict[int, Ranges | int] = {**({} if counts else totals), **ranges}
+        answers = ask(tuple(questions.get(j) for j in range(len(features))))
+        sums = dict(zip(sorted(questions), answers, strict=True))
+        counts.update((j, sums[j]) for j in totals if j in sums)
+        return sums
+
+    dtypes = {j: encoded_dtype(feature) for j, feature in used.items() if feature.kind == "numeric"}
+    for j, (low, high) in bins_of_parts(dtypes, asking, max_bins).items():
+        columns[j] = numeric_column(used[j], j, low, high)
+    for j in totals:
+        columns[j] = _bin_levels(used[j], j, (counts or asking({}))[j], least_level)[0]
+    return tuple(columns.values())

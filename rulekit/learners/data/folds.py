@@ -4,20 +4,24 @@ Rows that are identical (in all binned columns) or of one group stay in one fold
 and their weights alone, not on the order of the rows, so a row of weight 2 counts like two rows. Only where there are
 few kinds of rows, of a hundred or more each, those of one kind are dealt to all folds. Classes are spread evenly over
 the folds: rows that stay together count for the class that has most of their weight.
+
+From 2^24 rows on the hash of a row, or of its group, says its fold, so that whoever has some of the rows knows theirs.
+What is lost: folds and classes are even on average only, equal rows of several groups may part, and rows of one kind
+stay in one fold even where kinds are few. Folds in order of time are the same as ever.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from rulekit.arrays import Array, Hashes, Ints, distinct_rows
 from rulekit.errors import InputError
-from rulekit.learners.data.binning import DiskCodes
+from rulekit.learners.data.binning import DiskCodes, MemoryCodes
 from rulekit.learners.data.problem import Problem, mix
 from rulekit.tables.equal_rows import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn
@@ -77,10 +81,17 @@ class Folds:
         return self.dealt
 
 
+BY_HASH = 1 << 24
+"""The least number of rows, in all parts together, whose folds are those of their hashes."""
+
+
 def fold_of_rows(problem: Problem, n_folds: int, groups: Array | InOrder | None, seed: int) -> Ints:
     """The fold [n] of each row, 0 .. at most n_folds - 1."""
     if isinstance(groups, InOrder):
         return groups.folds(problem.weights, n_folds)
+    if len(problem.labels) >= BY_HASH:
+        fold = fold_by_hash(problem, n_folds, groups, seed, len(problem.labels))
+        return without_gaps(fold, np.bincount(fold))
     if groups is None and isinstance(problem.codes, DiskCodes) and problem.codes.rows is None:
         files = _hashes_on_disk(problem, seed)
         kinds = itertools.accumulate(len(np.unique(hashes.read())) for hashes, _ in files)
@@ -89,10 +100,31 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: Array | InOrder | None,
         for each in itertools.chain(*files):
             each.remove()
         return fold
-    unit: Array = row_hashes(problem, seed)
-    unit = unit if groups is None else _joined(equal_rows(unit), equal_rows(groups))
-    units = _units(problem, unit, np.arange(len(unit)), n_folds if groups is None else 1)
-    return _dealt(problem, n_folds, lambda: [units])
+    return fold_of_hashes(problem, row_hashes(problem, seed), n_folds, groups)
+
+
+def fold_by_hash(rows: Problem, n_folds: int, groups: Array | None, seed: int, n_rows: int) -> Array:
+    """The fold [n] of some of n_rows rows, which depends on none of the others; some folds may be empty.
+
+    n_rows: so that the rows outside a fold are dealt to folds of their own in another way than all rows.
+    """
+    told = rows if groups is None else replace(rows, codes=MemoryCodes((groups,)), texts=None)
+    fold = np.empty(len(rows.labels), dtype=np.min_scalar_type(n_folds))
+    for some, hashes in _hashes(told, seed + n_rows):
+        fold[some] = hashes % np.uint64(n_folds)
+    return fold
+
+
+def without_gaps(fold: Array, counts: Ints) -> Ints:
+    """Folds [n] by hash numbered anew, without those that are empty; counts: the rows of each in all parts together."""
+    return (np.cumsum(counts > 0) - 1).astype(fold.dtype)[fold]
+
+
+def fold_of_hashes(rows: Problem, hashes: Hashes, n_folds: int, groups: Array | None) -> Ints:
+    """The fold [n] of fewer rows, of which labels, weights and hashes [n] are known; their order does not matter."""
+    unit = hashes if groups is None else _joined(equal_rows(hashes), equal_rows(groups))
+    units = _units(rows, unit, np.arange(len(unit)), n_folds if groups is None else 1)
+    return _dealt(rows, n_folds, lambda: [units])
 
 
 _Units = tuple[Array, Ints, Ints]

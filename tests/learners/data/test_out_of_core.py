@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.errors import Cancelled, InputError
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.data import binning
+from rulekit.learners.data import binning, folds, quantiles
 from rulekit.learners.data.binning import DiskCodes, MemoryCodes, bin_column
-from rulekit.learners.data.folds import fold_of_rows
+from rulekit.learners.data.folds import InOrder, fold_by_hash, fold_of_hashes, fold_of_rows, row_hashes, without_gaps
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import Feature
 from rulekit.tables import table as columns_on_disk
@@ -188,13 +189,14 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int)
     values[rng.random(n) < data.draw(st.sampled_from([0.0, 0.2, 1.0]))] = np.nan
     values[rng.random(n) < 0.1] = np.inf
     each = data.draw(st.booleans())
-    weights = np.broadcast_to(np.array([1 << 20]), n) if each else rng.integers(0, 1000, n)
+    weights = np.broadcast_to(np.array([1 << 20]), n) if each else rng.integers(1, 1000, n)
     most = data.draw(st.integers(2, 40) | st.none())
     feature = Feature("x", precision=str(values.dtype))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
+        expected, codes = bin_column(feature, 0, values, weights, most)
         patch.setattr(columns_on_disk, "PART", part)
         patch.setattr(binning, "PART", part)
-        expected, codes = bin_column(feature, 0, values, weights, most)
+        patch.setattr(quantiles, "_TOGETHER", data.draw(st.sampled_from([5, 1 << 18])))
         found, on_disk = binning.bin_stored_column(feature, 0, stored(values), weights, most)
     np.testing.assert_array_equal(on_disk.read(), codes)
     np.testing.assert_array_equal(found.low, expected.low)
@@ -213,6 +215,57 @@ def test_folds_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
         memory = Problem((), MemoryCodes(codes), labels, weights, 1.0)
         disk = Problem((), DiskCodes(tuple(map(stored, codes)), n), labels, weights, 1.0)
         np.testing.assert_array_equal(fold_of_rows(disk, 5, None, seed), fold_of_rows(memory, 5, None, seed))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_folds_by_hash_are_those_in_memory_on_disk_and_of_parts(grouped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binning, "ROWS_TOGETHER", 40)
+    n, seed = 3000, 5
+    rng = np.random.default_rng(1)
+    codes = tuple(rng.integers(0, 30, n).astype(np.uint8) for _ in range(2))
+    labels, weights = rng.integers(0, 2, n), rng.integers(1, 5, n)
+    groups = rng.integers(0, 400, n) if grouped else None
+    memory = Problem((), MemoryCodes(codes), labels, weights, 1.0)
+    disk = Problem((), DiskCodes(tuple(map(stored, codes)), n), labels, weights, 1.0)
+    parts = np.split(rng.permutation(n), [0, 1, 900])
+    told = [None if groups is None else groups[rows] for rows in parts]
+
+    hashes = np.empty(n, dtype=np.uint64)
+    for rows in parts:
+        hashes[rows] = row_hashes(memory.take(rows), seed)
+    before = fold_of_rows(memory, 5, groups, seed)
+    np.testing.assert_array_equal(fold_of_hashes(memory, hashes, 5, groups), before)
+    monkeypatch.setattr(folds, "BY_HASH", n + 1)
+    np.testing.assert_array_equal(fold_of_rows(memory, 5, groups, seed), before)
+
+    monkeypatch.setattr(folds, "BY_HASH", n)
+    fold = fold_of_rows(memory, 5, groups, seed)
+    assert (fold != before).any()
+    np.testing.assert_array_equal(fold_of_rows(disk, 5, groups, seed), fold)
+    found = [fold_by_hash(memory.take(rows), 5, own, seed, n) for rows, own in zip(parts, told, strict=True)]
+    counts = np.sum([np.bincount(own, minlength=5) for own in found], axis=0)
+    for rows, own in zip(parts, found, strict=True):
+        np.testing.assert_array_equal(without_gaps(own, counts), fold[rows])
+    together = codes[0].astype(int) * 30 + codes[1] if groups is None else groups
+    assert all(len(np.unique(fold[together == kind])) == 1 for kind in np.unique(together))
+    assert np.bincount(fold).min() > n / 5 * 0.8
+    time = InOrder.of(np.arange(n, dtype=float), n)
+    alike = replace(memory, weights=np.ones(n, dtype=np.int64))
+    np.testing.assert_array_equal(fold_of_rows(alike, 5, time, seed), np.repeat(np.arange(5), n // 5))
+
+
+def test_folds_by_hash_of_few_kinds_are_numbered_without_gaps_and_inner_ones_are_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(folds, "BY_HASH", 1)
+    for kinds in (1, 2, 3, 2000):
+        codes = np.arange(4000) % kinds
+        problem = Problem((), MemoryCodes((codes,)), codes % 2, np.ones(4000, dtype=np.int64), 1.0)
+        fold = fold_of_rows(problem, 5, None, 3)
+        assert np.array_equal(np.unique(fold), np.arange(fold.max() + 1))
+    inner = fold_of_rows(problem.take(fold != 0), 5, None, 3)
+    assert len(np.unique(inner)) == 5
+    assert np.bincount(inner).min() > 400
 
 
 def test_codes_of_some_rows_and_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
