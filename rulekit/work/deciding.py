@@ -141,7 +141,10 @@ def _place(cells: Cells) -> Callable[[Any], int | None]:
     feature, missing = cells.feature, len(cells) - 1
     if feature.kind == "categorical":
         by_code = cells.of_values(np.arange(FIRST_LEVEL_CODE + len(feature.levels))).tolist()
-        known = {None: missing, **{text: by_code[code] for text, code in feature.codes_of_texts.items()}}
+        known: dict[Any, int] = {
+            None: missing,
+            **{text: by_code[code] for text, code in feature.codes_of_texts.items()},
+        }
         return lambda cell: known.get(cell) if cell is None or type(cell) is str else None
     cuts = (0.5,) if feature.kind == "boolean" else cells.cuts
     absent, truths = frozenset(feature.missing_numbers), (bool,) if feature.kind == "boolean" else ()
