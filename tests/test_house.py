@@ -59,8 +59,8 @@ def _under(name: str, *packages: str) -> bool:
 
 ROOMS = ("graph", "cells", "logic", "search", "shown", "audit", "work")
 """Each sees those before it alone. Beside them stand learners and verification, over `shown`, and the notebook, which
-sees what it shows and is seen by none."""
-OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance")
+sees what it shows and is seen by none. Over `work` stands what sends rows to other machines."""
+OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance", "distributed")
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,12 @@ OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance")
         ("rulekit/tables", (*ROOMS, *OVER_SHOWN, "simplification", "program")),
         ("rulekit/program", (*ROOMS[1:], *OVER_SHOWN, "tables", "simplification")),
         ("rulekit/simplification", (*ROOMS[3:], *OVER_SHOWN)),
-        ("rulekit/verification", ("audit", "work", "learners", "teaching", "notebook", "conformance")),
-        ("rulekit/learners", ("work", "teaching", "notebook", "conformance")),
-        ("rulekit/teaching", (*ROOMS[1:], "simplification", "program", "verification", "notebook", "conformance")),
-        ("rulekit/audit", ("work", "learners", "teaching", "notebook", "conformance")),
-        ("rulekit/work", ("notebook",)),
+        ("rulekit/verification", ("audit", "work", "learners", "teaching", "notebook", "conformance", "distributed")),
+        ("rulekit/learners", ("work", "teaching", "notebook", "conformance", "distributed")),
+        ("rulekit/teaching", (*ROOMS[1:], "simplification", "program", *OVER_SHOWN[2:])),
+        ("rulekit/audit", ("work", "learners", "teaching", "notebook", "conformance", "distributed")),
+        ("rulekit/work", ("notebook", "distributed")),
+        ("rulekit/distributed", ("notebook", "conformance")),
         ("exporters", ("rulekit_cli", "learners", "conformance", "simplification")),
         ("cli", ("benchmarks", "conformance")),
         ("serve", ("rulekit_exporters", "rulekit_cli", "benchmarks", "notebook", "conformance")),

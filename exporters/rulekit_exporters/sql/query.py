@@ -93,15 +93,16 @@ class SqlOptions:
     table: str = option("rows", "the table that holds the rows; a schema before a dot, or dbt's {{ ref('rows') }}")
     keep: str = option("", "columns of the table that stand in the result too, such as a key, with commas between them")
     fired: bool = option(False, "a column `rules` with the ids of the rules that fired")
+    digest: bool = option(False, "a column `digest` with the digest of the model")
     counts: bool = option(False, "one row for each rule and class, with its number of rows, instead of the rows")
 
     def __post_init__(self) -> None:
         if not f"{self.table}{self.keep}".isprintable():  # a line of a name could pass for one of the rules
             what = "a name of a table or column holds a line end, NUL or another sign that cannot be seen"
             raise InputError(what, where="sql", fix="rename it in a view")
-        if self.counts and (self.fired or self.kept):
+        if self.counts and (self.fired or self.digest or self.kept):
             what = "counts have no row for each row of the table"
-            raise InputError(what, where="sql", fix="leave out keep and fired")
+            raise InputError(what, where="sql", fix="leave out keep, fired and digest")
 
     @property
     def kept(self) -> list[str]:
@@ -195,6 +196,8 @@ def select(graph: RuleGraph, options: SqlOptions) -> list[str]:
         texts = (body.spelling.choose(body.expression(step), f"'{name} '", "''") for name, step in fired.items())
         all_texts = sp.joined("||", sp.SUM, sp.SUM, (sp.atom("''", sp.SUM), *texts))
         results['"rules"'] = sp.surrounded(f"{dialect.function}rtrim", all_texts, "", sp.ATOM)
+    if options.digest:
+        results['"digest"'] = sp.atom(dialect.literal(graph.digest))
     refuse_braces(options.source, (print_graph(graph), *results))
     refuse_clashes(dialect, graph.used_features, options.kept, results)
     results = kept | results

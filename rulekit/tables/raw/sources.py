@@ -135,6 +135,8 @@ def pandas_column(name: str, series: Any) -> Column:
         own = {"b": bool, "f": np.float64}.get(kind, f"{kind}8")
         filled = series.fillna(False if kind == "b" else 0).to_numpy(dtype=own)
         return NumberColumn(name, filled, missing if missing.any() else None)
+    if getattr(dtype, "storage", "") == "pyarrow":  # texts, which Arrow holds already
+        return polars_column(name, pl.from_arrow(series.array.__arrow_array__()))
     cells = series.to_numpy(dtype=object).copy()
     cells[missing] = None
     return _cells(name, cells.tolist())

@@ -90,9 +90,9 @@ def _quoted(name: str) -> str:
 def test_names_that_an_engine_does_not_tell_apart_are_refused(engine: str) -> None:
     """A column `label` of the table vanished behind the prediction, and `verify` died of a wrong shape."""
     folds = engine != "postgresql"
-    for keep in ("label", "probability(yes)", "rules", *("LABEL", "Rules", "K", "X") * folds):
+    for keep in ("label", "probability(yes)", "rules", "digest", *("LABEL", "Rules", "K", "X") * folds):
         with pytest.raises(InputError, match="does not tell two columns"):
-            _query(engine, _model(), keep=keep, fired=True)
+            _query(engine, _model(), keep=keep, fired=True, digest=True)
     with pytest.raises(InputError, match="columns that are read"):
         _query(engine, _model(), keep="id,ID" if folds else f"{'i' * 63}a,{'i' * 63}b")
     if folds:
@@ -113,7 +113,7 @@ CONTAINERS = (
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("options", [{}, {"keep": "id", "fired": True}, {"counts": True}])
+@pytest.mark.parametrize("options", [{}, {"keep": "id", "fired": True, "digest": True}, {"counts": True}])
 def test_a_query_stands_in_what_databases_make_of_one(
     execute: Execute, engine: str, container: str, options: dict[str, Any]
 ) -> None:

@@ -63,8 +63,8 @@ def test_no_rows_are_counted_as_none(engine: str) -> None:
 
 
 def test_what_does_not_go_together_is_refused() -> None:
-    for other in ({"fired": True}, {"keep": "id"}):
-        with pytest.raises(InputError, match="leave out keep and fired"):
+    for other in ({"fired": True}, {"digest": True}, {"keep": "id"}):
+        with pytest.raises(InputError, match="leave out keep, fired and digest"):
             SQL.emit(GRAPH, {"counts": True, **other})
     rules = Or([Compare("x", ">", float(k)) for k in range(MOST)])
     with pytest.raises(InputError, match="are to be counted"):

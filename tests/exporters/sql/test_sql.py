@@ -105,7 +105,7 @@ PROVED = [*map(_two_of_one_probability, range(3)), NODES["constants"](), MODELS[
 @pytest.mark.parametrize("graph", PROVED, ids=range(len(PROVED)))
 def test_a_query_is_proved_and_runs(engine: str, graph: RuleGraph) -> None:
     """The one column of a model that reads none had the name of a keyword of SQLite."""
-    report = verify(graph, SQL.emit(graph, {"dialect": engine, "fired": "true"}), target=SQL, rows=200)
+    report = verify(graph, SQL.emit(graph, {"dialect": engine, "fired": "true", "digest": True}), target=SQL, rows=200)
     assert (report.ok, report.proof) == (True, "proved")
 
 
@@ -140,14 +140,15 @@ def test_words_are_those_of_the_tokens(engine: str) -> None:
     assert different == []
 
 
-def test_kept_columns_and_the_rules_that_fired(engine: str) -> None:
-    options = {"dialect": engine, "table": 'my "rows"', "keep": "id", "fired": "true"}
+def test_kept_columns_the_rules_that_fired_and_the_digest(engine: str) -> None:
+    options = {"dialect": engine, "table": 'my "rows"', "keep": "id", "fired": "true", "digest": True}
     query = SQL.emit(GRAPH, options).main.decode()
     given = {"id": np.array([7, 8]), "x": np.array([3.0, 1.0]), "c": np.array(["b", "a"], dtype=object)}
     rows = run_in(engine, query, 'my "rows"', given | {"flag": np.array([1.0, 1.0])})
     assert [row[:2] for row in rows] == [(7, "yes"), (8, "no")]
-    ids = [str(row[-1]).split() for row in rows]
+    ids = [str(row[-2]).split() for row in rows]
     assert (len(ids[0]), ids[1]) == (2, [])
+    assert [row[-1] for row in rows] == [GRAPH.digest] * 2
 
 
 def test_numbers_that_are_added_up_do_not_fire(engine: str) -> None:

@@ -60,6 +60,7 @@ def test_frames_arrays_and_mappings_agree() -> None:
         pd.DataFrame(columns).convert_dtypes(),
         pd.DataFrame(columns).astype({"b": object}),
         pd.DataFrame(columns).astype({"b": "category"}),
+        pd.DataFrame({**columns, "b": ["x", "", "y"]}).astype({"b": "string[pyarrow]"}),
         pl.DataFrame(columns),
         pl.DataFrame(columns).lazy(),
         pl.DataFrame(columns).with_columns(pl.col("b").cast(pl.Categorical)),
