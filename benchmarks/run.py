@@ -37,6 +37,7 @@ BENCHMARKS = {
     "cost_laws": Benchmark("speed", "training time and memory against rows, columns and units", 8, BOTH),
     "prediction": Benchmark("speed", "latency and throughput of every target beside boosting and a tree", 3, BOTH),
     "serving": Benchmark("speed", "exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
+    "scoring_engines": Benchmark("speed", "ten million rows by Dask, Spark (--spark), DuckDB and one process", 5, BOTH),
     "service": Benchmark("speed", "the service, with and without its log, beside an empty endpoint", 2),
     "service_faults": Benchmark("proofs", "the service while its processes are killed", 4, arguments=("crashes",)),
     "service_clients": Benchmark("proofs", "V2 clients that others wrote, against the service (--python)", 1),

@@ -34,6 +34,7 @@ TITLES = {
     "ltu targets": ("Rules that are known, as trees of linear threshold units", "learning.ltu_targets --write"),
     "unit fits": ("Training of linear threshold units", "speed.unit_fits --write"),
     "oblique trees": ("Trees of linear threshold units on real tables", "learning.oblique --write"),
+    "scoring engines": ("Ten million rows by Dask, Spark and DuckDB", "speed.scoring_engines --write"),
     "prediction": ("Prediction: latency and throughput", "prediction --write"),
     "nearest change": ("The nearest change of a row", "speed.nearest_change --write"),
     "serving": ("Serving: exports beside an empty call, C, skl2onnx and Python by hand", "serving --write"),

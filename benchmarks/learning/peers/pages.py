@@ -25,7 +25,7 @@ PAGES = {
         *("mcmc noisy", "mcmc adult"),
     ),
     "ltu": ("paper ltu", "ltu targets", "oblique trees", "unit fits"),
-    "speed": ("training time", "cost laws", "out of core", "text scale", "nearest change"),
+    "speed": ("training time", "cost laws", "out of core", "text scale", "nearest change", "scoring engines"),
     "serving": ("prediction", "serving"),
     "service": (),
     "proofs": ("same model", "noisy forms"),
