@@ -20,11 +20,6 @@ _LENGTHS = {"date": DAY, "datetime": datetime.timedelta(seconds=1)}
 _TEXT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?", re.ASCII)
 
 
-def is_dated(feature: Feature) -> bool:
-    """Whether the numbers of a column are shown as dates."""
-    return feature.kind == "numeric" and feature.display in _LENGTHS
-
-
 def moment_text(value: float, display: str) -> str:
     """The ISO text of a number of days ("date") or seconds ("datetime"); "" where no text gives the number back.
 
@@ -56,7 +51,7 @@ def cut_between(low: float, high: float, feature: Feature) -> float:
     where it is nearest to the middle. Between whole days t is the last day before, so that `x > 2018-12-31` is "from
     2019 on" and `x <= 2018-12-31` "until 2018"; between moments t is the midnight itself.
     """
-    if is_dated(feature):
+    if feature.dated:
         length = _LENGTHS[feature.display]
         before = DAY if feature.display == "date" and low.is_integer() and high.is_integer() else datetime.timedelta(0)
         try:

@@ -154,6 +154,7 @@ def is_power_of_two(value: float) -> bool:
     return value > 0 and math.isfinite(value) and math.frexp(value)[0] == 0.5
 
 
+@lru_cache(maxsize=4096)
 def threshold_between(low: float, high: float, precision: str = "float32") -> float:
     """The shortest decimal t with low <= t < high in `precision`, so that neither of two neighbouring values moves.
 

@@ -124,6 +124,11 @@ class Feature:
         return found and (found[1], tuple(_BETWEEN_OBJECTS.split(found[2])))
 
     @property
+    def dated(self) -> bool:
+        """Whether the numbers of a column are shown as dates."""
+        return self.kind == "numeric" and self.display in ("date", "datetime")
+
+    @property
     def missing_numbers(self) -> tuple[float, ...]:
         """The numbers that the missing tokens of a numeric or Boolean column write, such as -999."""
         found: dict[float, None] = {}

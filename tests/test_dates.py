@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.dates import cut_between, is_dated, moment_text, moment_value
+from rulekit.dates import cut_between, moment_text, moment_value
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import Feature
 
@@ -107,6 +107,6 @@ def test_no_row_moves(low: float, width: float, feature: Feature) -> None:
 def test_other_columns_have_decimals() -> None:
     plain = Feature("x")
 
-    assert not is_dated(plain)
-    assert not is_dated(Feature("b", "boolean", display="date"))
+    assert not plain.dated
+    assert not Feature("b", "boolean", display="date").dated
     assert cut_between(17956.2, 18333.7, plain) == threshold_between(17956.2, 18333.7) == 18000.0

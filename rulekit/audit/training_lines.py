@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rulekit.audit.figures.baselines import Baseline, Baselines
-from rulekit.dates import is_dated
 from rulekit.graph.language.words import counted
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Hidden, topological
@@ -192,7 +191,7 @@ def summary_of(table: Table) -> TableSummary:
     by_kind: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     gaps = []
     for feature, array in zip(table.features, table.arrays, strict=True):
-        by_kind[feature.display if is_dated(feature) else feature.kind].append(feature.name)
+        by_kind[feature.display if feature.dated else feature.kind].append(feature.name)
         if absent(array).any():
             gaps.append(feature.name)
     return TableSummary(table.n_rows, {kind: tuple(names) for kind, names in by_kind.items() if names}, tuple(gaps))

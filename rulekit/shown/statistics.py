@@ -22,7 +22,6 @@ import numpy as np
 
 from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.cells.sums import MOST_TOTALS
-from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
@@ -272,7 +271,7 @@ class Distributions:
         found |= {**_spread(ordered, low, high), "cuts": cuts}
         found["shares"] = [round(self._share(part), 6) for part in sums[:-1]]
         some = ordered[:: -(-len(ordered) // _GRID_ROWS) or 1]
-        grid = {} if feature.kind == "boolean" or is_dated(feature) else grid_of(some)
+        grid = {} if feature.kind == "boolean" or feature.dated else grid_of(some)
         return found | ({"grid": grid} if grid else {})
 
 

@@ -23,7 +23,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
-from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.schema import Feature, Label, Precision, Role, Unseen, require_column
@@ -319,7 +318,7 @@ def kind_of(feature: Feature) -> str:
     """The kind of a column as a user declares it."""
     if feature.ordered:
         return "ordered"
-    return feature.display if is_dated(feature) or feature.display == "money" else feature.kind
+    return feature.display if feature.dated or feature.display == "money" else feature.kind
 
 
 def types_text(features: Sequence[Feature], remarks: Mapping[str, str], likely: Mapping[str, str]) -> str:
@@ -355,7 +354,7 @@ def declaration(feature: Feature, kind: str = "", levels: Sequence[str] = (), mi
         ("missing", missing, not missing),
         ("role", feature.role, feature.role == "use"),
         ("unseen", feature.unseen, feature.unseen == "unseen"),
-        ("precision", feature.precision, feature.precision == "float32" or is_dated(feature)),
+        ("precision", feature.precision, feature.precision == "float32" or feature.dated),
     )
     said |= {key: value for key, value, is_usual in told if not is_usual}
     name = feature.name if _BARE.fullmatch(feature.name) else _toml(feature.name)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rulekit.dates import is_dated
 from rulekit.errors import Cancelled, GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.files.model_files import load
@@ -224,7 +223,7 @@ class GivenStart:
         graph = self.graph
         used = [graph.schema[name] for name in graph.used_features]
         kinds: dict[str, str] = {f.name: f.kind for f in used if f.kind == "categorical" and not f.ordered}
-        kinds |= {f.name: f.display for f in used if is_dated(f)}
+        kinds |= {f.name: f.display for f in used if f.dated}
         kinds |= {f.name: f"{kinds.get(f.name, f.kind)}:{f.form}" for f in used if f.form}
         wide = {f.name: "float64" for f in used if f.precision == "float64"}
         tokens = [f"{f.name}={token}" for f in used for token in f.missing_tokens]

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from rulekit import tokens
-from rulekit.dates import is_dated
 from rulekit.errors import FormatError
 from rulekit.graph.nodes import Column, Logistic, Node
 from rulekit.graph.probability.exponentials import Exponentials
@@ -171,7 +170,7 @@ def _column(feature: Feature) -> str:
         given += [list(feature.levels)] + [["", *feature.codes_of_texts]] * (reader == "strict")
     elif feature.kind == "text":
         reader = "words"
-    elif is_dated(feature):
+    elif feature.dated:
         reader = "day" if feature.display == "date" else "moment"
     else:
         reader = "flag" if feature.kind == "boolean" else "number"

@@ -20,7 +20,6 @@ from onnx import TensorProto
 from rulekit.arrays import Array
 from rulekit.cells.axis import texts_of_codes
 from rulekit.cells.words import WordsApart, taken_apart
-from rulekit.dates import is_dated
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
@@ -299,7 +298,7 @@ def holds_arrays(feature: Feature, cell: Any) -> str:
         return "the application rounds an integer beyond 2^53"
     if cell is not None and float(cell) in feature.missing_numbers:
         return "the application feeds NaN for a number that means missing"
-    dated = is_dated(feature) and cell is not None and float(cell) >= 1000_01_01
+    dated = feature.dated and cell is not None and float(cell) >= 1000_01_01
     return "the runtime takes the digits of a date for a number" if dated else ""
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from rulekit.dates import is_dated
 from rulekit.graph.nodes import Hidden, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
@@ -97,7 +96,7 @@ def _docstring(graph: RuleGraph, with_self_test: bool, with_counts: bool) -> str
 
 def _kind(feature: Feature) -> str:
     unit = f", in {feature.unit}" if feature.unit else ""
-    dated = {"date": ", date", "datetime": ", date and time"}.get(feature.display, "") if is_dated(feature) else ""
+    dated = {"date": ", date", "datetime": ", date and time"}.get(feature.display, "") if feature.dated else ""
     return f"{feature.kind}{unit}{dated}"
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
-from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph import nodes as rg
 from rulekit.graph.language.text import promises
@@ -147,7 +146,7 @@ _KINDS = {"numeric": "a number", "boolean": "true or false", "categorical": "a c
 
 
 def _feature(one: Feature, other: Feature) -> Feature:
-    kinds = [f"a {each.display}" if is_dated(each) else _KINDS[each.kind] for each in (one, other)]
+    kinds = [f"a {each.display}" if each.dated else _KINDS[each.kind] for each in (one, other)]
     if kinds[0] != kinds[1]:
         first, second, where = *kinds, f"column {one.name!r}"
         both = f"it is {first} in the first model and {second} in the second, so that no row means the same to both"

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.dates import is_dated
 from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
@@ -211,7 +210,7 @@ def relation(node: Node, schema: Schema) -> str | None:
 def _side(node: rg.Compare, feature: Feature) -> str:
     if node.op == "<=" and (whole := lone_value(-math.inf, node.value, feature, rounded=True)) is not None:
         return amount(whole, feature)
-    words = ("not after", "after") if is_dated(feature) else ("at most", "above")
+    words = ("not after", "after") if feature.dated else ("at most", "above")
     return f"{words[node.op == '>']} {amount(node.value, feature)}"
 
 

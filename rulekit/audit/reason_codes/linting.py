@@ -21,7 +21,6 @@ import numpy as np
 
 from rulekit.audit.checks.findings import Example, Finding, examples
 from rulekit.audit.reason_codes.reasons import Catalogue, Reason, applies, faults, meant
-from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.words import counted, listed, name, quoted
 from rulekit.graph.leaves import readers
@@ -307,7 +306,7 @@ def _reasons(feature: Feature, model: Linter) -> Iterator[Reason]:
         faults = ("is too low", "is too high")
         if feature.kind == "boolean":
             faults = ("is not true", "is true")
-        elif is_dated(feature):
+        elif feature.dated:
             faults = ("is too early", "is too late")
         yield Reason("", f"{title} {faults[ways[0] == 'down']}", (feature.name,), ways[0])
         if model.may_count(replace(any_change, node=Missing(feature.name))):

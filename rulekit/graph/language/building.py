@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from rulekit.dates import is_dated, moment_value
+from rulekit.dates import moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.language.expressions import (
@@ -345,7 +345,7 @@ def _undated(part: Any, feature: Feature) -> Any:
         return part._replace(cut=_undated(part.cut, feature))
     if getattr(part, "type", "") != "DATE":
         return part
-    if not is_dated(feature):
+    if not feature.dated:
         fix = "write a number, or mark the column date or datetime"
         raise FormatError(f"column {feature.name!r} holds no dates, unlike {part}", fix=fix)
     try:

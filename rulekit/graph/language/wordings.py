@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rulekit.dates import is_dated, moment_text
+from rulekit.dates import moment_text
 from rulekit.graph import nodes as rg
 from rulekit.graph.language.words import (
     MOST_LEVELS,
@@ -164,7 +164,7 @@ class ExactWording:
 
     def amount(self, value: float, column: str) -> str:
         feature = self.feature(column)
-        date = moment_text(value, feature.display) if feature is not None and is_dated(feature) else ""
+        date = moment_text(value, feature.display) if feature is not None and feature.dated else ""
         return date or number(value)
 
     def value(self, value: float, column: str) -> str:

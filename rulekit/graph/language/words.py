@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rulekit.dates import is_dated, moment_text
+from rulekit.dates import moment_text
 from rulekit.errors import FormatError
 from rulekit.graph.files.safe_files import dump
 from rulekit.graph.nodes import Compare, Family, Node, Strength
@@ -201,7 +201,7 @@ def amount(value: float, feature: Feature | None) -> str:
     """
     if feature is None:
         return number(value)
-    if is_dated(feature):
+    if feature.dated:
         half = 0.5 if feature.display == "date" and value % 1.0 == 0.5 else 0.0
         if text := moment_text(value - half, feature.display):
             return text.replace("T", " ")
@@ -215,7 +215,7 @@ def amount(value: float, feature: Feature | None) -> str:
 
 def rounded_amount(value: float, feature: Feature | None) -> str:
     """A number on the way of a column as `amount` says it, but of four digits where it has many."""
-    long = len(number(value).lstrip("-")) > MOST_DIGITS and not (feature is not None and is_dated(feature))
+    long = len(number(value).lstrip("-")) > MOST_DIGITS and not (feature is not None and feature.dated)
     return amount(float(f"{value:.4g}") if long else value, feature)
 
 

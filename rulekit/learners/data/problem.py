@@ -39,6 +39,7 @@ from rulekit.learners.data.binning import (
 )
 from rulekit.learners.faults import check_codes
 from rulekit.learners.sums_of_rows.histograms import gain_of_each_class, word_counts
+from rulekit.numbers import threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import StoredArrays, Table
 from rulekit.tables.token_sets import TokenSets
@@ -213,7 +214,8 @@ def cut_of(column: BinnedColumn, below: int) -> float:
     """The threshold between bin `below` and the next."""
     low, high = float(column.high[below]), float(column.low[below + 1])
     try:
-        return cut_between(low, high, column.feature)
+        feature = column.feature
+        return cut_between(low, high, feature) if feature.dated else threshold_between(low, high, feature.precision)
     except ValueError as error:  # minus infinity beside the lowest number there is
         fix = "take one of the two for missing, or use float64"
         raise InputError(str(error), where=f"column {column.feature.name!r}", fix=fix) from None

@@ -11,7 +11,6 @@ from itertools import takewhile
 import numpy as np
 
 from rulekit.arrays import pl
-from rulekit.dates import is_dated
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.dates import digits_of_dates, parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, may_mean_missing, note_of, option
@@ -259,7 +258,7 @@ def _look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> 
         return None
     if low == high:
         return Hint("constant")
-    if feature.kind == "boolean" or is_dated(feature):
+    if feature.kind == "boolean" or feature.dated:
         return None
     if np.isinf((low, high)).any():
         counts = [(code, sum(int(np.count_nonzero(p == code)) for p in parts())) for code in (-np.inf, np.inf)]

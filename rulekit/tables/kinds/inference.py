@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Ints, pl
-from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.builders import DecidedColumn, Dictionary, NumberBuilder, TextBuilder, with_vocabulary
@@ -344,7 +343,7 @@ def assembled(decided: Sequence[DecidedColumn], n_rows: int, source: str, notes:
     """A table of decided columns; `notes` are those of the reader. Raises InputError for a unit of what has none."""
     features, arrays = tuple(d.feature for d in decided), arrays_of([d.column for d in decided])
     for feature in features:
-        if feature.unit and (feature.kind != "numeric" or is_dated(feature)):
+        if feature.unit and (feature.kind != "numeric" or feature.dated):
             what = "dates" if feature.kind == "numeric" else f"a {feature.kind} column"
             where = place(source, feature.name)
             raise InputError(f"{feature.unit!r} as the unit of {what}", where=where, fix="only numbers have a unit")

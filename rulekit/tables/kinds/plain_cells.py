@@ -69,7 +69,7 @@ class PlainCells:
 
 
 def _reader(feature: Feature) -> Reader | None:
-    if feature.kind == "text" or feature.display in ("date", "datetime"):
+    if feature.kind == "text" or feature.dated:
         return None
     if feature.kind == "categorical":
         codes: dict[Any, int] = {None: MISSING_CODE, **feature.codes_of_texts}
