@@ -47,7 +47,7 @@ def score(model: Any, frame: Any, keep: Sequence[str] = ()) -> Any:
     frame : dask.dataframe.DataFrame or pyspark.sql.DataFrame
         The rows; columns that the model does not read are not sent.
     keep : sequence of str
-        Columns of the frame that stand in the result too, such as a key.
+        Columns to copy from the frame to the result, for example a key.
 
     Returns
     -------

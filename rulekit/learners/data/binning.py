@@ -353,11 +353,11 @@ def _parts(n: int) -> list[slice]:
 
 
 Asked = tuple[Ranges | int | None, ...]
-"""What a pass asks of each column: weights in ranges of its numbers, those of so many codes, or nothing."""
+"""The question of a pass to each column: ranges of its numbers, how many codes it has, or None for no question."""
 
 
 def answer(table: Table, weights: Ints, asked: Asked, kept: dict[int, SortedPart] | None = None) -> list[Ints]:
-    """What the rows of a part, of these weights [n] above 0, say of each column that is asked; answers are added up.
+    """Answer a question about each column from the rows of a part and their weights [n] above 0; `ask` adds answers up.
 
     kept: sorted columns, which save the next pass the sorting; they take as much as the numbers, and 8 bytes a weight.
     """
@@ -375,7 +375,7 @@ def answer(table: Table, weights: Ints, asked: Asked, kept: dict[int, SortedPart
 def bin_parts(
     features: Sequence[Feature], ask: Callable[[Asked], Sequence[Ints]], max_bins: int, least_level: int = 0
 ) -> tuple[BinnedColumn, ...]:
-    """The columns of `bin_table` for a table whose rows lie in parts, of which integers alone are asked.
+    """Bin a table whose rows lie in parts, as `bin_table` does; each part answers with integers.
 
     ask: the sum of the answers of all parts, column by column.
     """

@@ -116,12 +116,12 @@ def fold_by_hash(rows: Problem, n_folds: int, groups: Array | None, seed: int, n
 
 
 def without_gaps(fold: Array, counts: Ints) -> Ints:
-    """Folds [n] by hash numbered anew, without those that are empty; counts: the rows of each in all parts together."""
+    """Number the folds [n] anew, so that none is empty. counts: how many rows each fold has, in all parts together."""
     return (np.cumsum(counts > 0) - 1).astype(fold.dtype)[fold]
 
 
 def fold_of_hashes(rows: Problem, hashes: Hashes, n_folds: int, groups: Array | None) -> Ints:
-    """The fold [n] of fewer rows, of which labels, weights and hashes [n] are known; their order does not matter."""
+    """Deal fewer than BY_HASH rows to folds [n] by their hashes, labels and weights [n]; their order does not matter."""
     unit = hashes if groups is None else _joined(equal_rows(hashes), equal_rows(groups))
     units = _units(rows, unit, np.arange(len(unit)), n_folds if groups is None else 1)
     return _dealt(rows, n_folds, lambda: [units])

@@ -166,7 +166,7 @@ class _Known:
 
 
 def bins_of_parts(dtypes: Mapping[int, np.dtype[Any]], ask: Asking, max_bins: int) -> dict[int, tuple[Array, Array]]:
-    """The first and the last value of each bin of numeric columns, of which parts answer questions.
+    """Find the first and the last value of each bin of numeric columns; `ask` asks all parts of the rows.
 
     Where a column has few values, each is a bin. The weights of all rows are less than 2^52.
     """
