@@ -121,7 +121,7 @@ def without_gaps(fold: Array, counts: Ints) -> Ints:
 
 
 def fold_of_hashes(rows: Problem, hashes: Hashes, n_folds: int, groups: Array | None) -> Ints:
-    """Deal fewer than BY_HASH rows to folds [n] by their hashes, labels and weights [n]; their order does not matter."""
+    """Deal fewer than BY_HASH rows to folds [n] by their hashes, labels and weights [n], whatever their order."""
     unit = hashes if groups is None else _joined(equal_rows(hashes), equal_rows(groups))
     units = _units(rows, unit, np.arange(len(unit)), n_folds if groups is None else 1)
     return _dealt(rows, n_folds, lambda: [units])
