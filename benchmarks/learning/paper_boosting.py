@@ -24,7 +24,7 @@ from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import AdaBoostStumpClassifier
-from rulekit.learners.boosting.stumps import best_stump, cuts_of, known_codes
+from rulekit.learners.boosting.stumps import best_stump, counts_by_code, cuts_of, leads_by_code, totals_of
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
@@ -222,12 +222,13 @@ def stumps_on_their_weights(rows: Rows, theirs: Any) -> list[str]:
     columns, codes = bin_table(infer(rows.train), np.ones(len(rows.y), dtype=np.int64), None)
     labels = (rows.y == theirs.classes_[1]).astype(np.int8)
     problem = Problem(columns, codes, labels, np.ones(len(labels), dtype=np.int64), 1.0)
-    cuts, weights = cuts_of(problem, 0.0), np.full(len(labels), 1.0 / len(labels))
-    known = known_codes(problem)
+    counts, weights = counts_by_code(problem), np.full(len(labels), 1.0 / len(labels))
+    cuts = cuts_of(columns, counts, 0.0)
     same, better, constant, votes = 0, [], 0, []
     for tree, error, vote in zip(theirs.estimators_, theirs.estimator_errors_, theirs.estimator_weights_, strict=True):
         whole = np.rint(weights * 2.0**52).astype(np.int64)
-        least = best_stump(problem, whole, cuts, known, 1)
+        leads = leads_by_code(problem, whole, 1)
+        least = best_stump(columns, leads, totals_of(problem, whole), cuts, counts)
         yes = tree.predict(rows.train) == theirs.classes_[1]
         wrong = weights[yes != (labels == 1)].sum()
         assert abs(wrong - error) < 1e-9

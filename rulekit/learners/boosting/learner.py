@@ -11,7 +11,7 @@ of a power of two, so that the stumps depend neither on the order of the rows no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,10 +19,22 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Ints
-from rulekit.learners.boosting.stumps import FINE, LARGEST_SUM, Stump, Votes, best_stump, cuts_of, known_codes, parts_of
+from rulekit.learners.boosting.stumps import (
+    FINE,
+    LARGEST_SUM,
+    Stump,
+    Votes,
+    best_stump,
+    counts_by_code,
+    cuts_of,
+    leads_by_code,
+    parts_of,
+    totals_of,
+)
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.parts import Answer, Rows, rows_of
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.plain import refuse_for_sums
@@ -40,24 +52,98 @@ _SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 def rounds(question: Question) -> Learning:
     """A model after each round, until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
-    weights, votes = BoostingWeights(problem), Votes(problem, bool(question.plan))
-    cuts, known, bounds = cuts_of(problem, settings.min_rows), known_codes(problem), Bounds()
+    columns, rows, history = problem.columns, rows_of(problem, question.n_threads), list[Any]()
+    votes, bounds = Votes(problem.take(slice(0, 0)), bool(question.plan)), Bounds()
+    divisor = max(1, int(np.gcd.reduce([int(answer[0][0]) for answer in rows.each(boosted, history)])))
+    loss = Loss(round(problem.total / problem.weight_unit) // divisor, problem.total)
+    history.append(Begun(divisor, loss.rows, votes.searched))
+    _, totals, *sums = rows.ask(boosted, history)
+    leads, counts = sums[: len(columns)], sums[len(columns) :]
+    cuts = cuts_of(columns, counts, settings.min_rows / problem.weight_unit)
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
-        whole = weights.whole()
-        stump = best_stump(problem, whole, cuts, known, question.n_threads, settings.missing_never_helps)
+        stump = best_stump(columns, leads, totals, cuts, counts, settings.missing_never_helps)
         vote = round(vote_of(stump.error) / FINE) * FINE
         if vote < LEAST_VOTE or stump.error >= 0.5 or votes.largest + vote > LARGEST_SUM:
             return None
-        codes = stump.codes(problem)
-        yes = votes.add(stump, vote, codes)
-        z = weights.turn(stump, codes, vote)
+        step = Step(Turn.of(stump, vote), vote, votes.step)
+        z, _ = loss.turn(step.turn)
+        history.append(step)
+        (wrong, differing), totals, *leads = rows.ask(boosted, history)
+        votes.add(stump, vote, np.zeros(0, dtype=np.uint8))
+
+        def differ(grid: float, step: Step = step, differing: int = int(differing)) -> int:
+            votes.round_to(grid)
+            if grid == step.grid:
+                return differing
+            history.append(grid)
+            return int(rows.ask(boosted, history)[0][1])
+
+        votes.refine(differ)
         said = {"edge": 0.5 - stump.error, "alpha": vote, **bounds.after(0.5 - stump.error, z)}
-        wrong = problem.weight_of(yes != (problem.labels == 1))
-        yield Candidate(size, weights.loss, wrong, votes.card, said=said)
+        yield Candidate(size, loss.value, float(wrong) * problem.weight_unit, votes.card, said=said)
         if stump.wrong == 0:
             return None
     return None
+
+
+def boosted(part: Problem) -> Generator[Answer, Begun | Step | float, None]:
+    """Answer as a part of the rows: after each step its errors, how many rows the grid decides otherwise, and leads.
+
+    The first answer is a divisor of all weights; that to the beginning ends with the weights by code.
+    """
+    begun = yield [np.gcd.reduce(part.weights, keepdims=True) if len(part.weights) else np.zeros(1, dtype=np.int64)]
+    assert isinstance(begun, Begun)
+    weights, votes = BoostingWeights(part, begun.divisor, begun.rows), Votes(part, begun.searched)
+    counts, news = counts_by_code(part), [np.zeros(2, dtype=np.int64)]
+    while True:
+        whole = weights.whole()
+        step = yield [*news, totals_of(part, whole), *leads_by_code(part, whole, 1), *counts]
+        while not isinstance(step, Step):
+            assert isinstance(step, float)
+            step = yield [np.array([0, votes.differ(step)])]
+        stump, counts = step.turn.stump, []
+        votes.round_to(step.grid)
+        codes = stump.codes(part)
+        votes.add(stump, step.vote, codes)
+        weights.turn(step.turn, codes)
+        wrong = int(part.weights[votes.yes != (part.labels == 1)].sum())
+        news = [np.array([wrong, votes.differ(step.grid)])]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What parts are told first: a divisor of all weights, the weight of all rows over it, whether a grid is wanted."""
+
+    divisor: int
+    rows: int
+    searched: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A round: how the weights turn, the vote of its stump, and the grid of the votes before it."""
+
+    turn: Turn
+    vote: float
+    grid: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """The factors of the weights of the rows on which a stump is right, and wrong.
+
+    They are computed once, since machines may differ in the last bit of an exponential.
+    """
+
+    stump: Stump
+    right: float
+    wrong: float
+
+    @classmethod
+    def of(cls, stump: Stump, by: float) -> Turn:
+        """Multiply by exp(-by) where a stump is right and by exp(by) where it is wrong."""
+        return cls(stump, math.exp(-by), math.exp(by))
 
 
 def vote_of(error: float) -> float:
@@ -66,32 +152,49 @@ def vote_of(error: float) -> float:
     return 0.5 * math.log(max(1.0 - error, LEAST_ERROR) / error)
 
 
+class Loss:
+    """The exponential loss of rows, which is total * 2^exponent in their weights; total from 1/2 to 1.
+
+    rows: the weight of all rows at first; weight: the same stated in rows.
+    """
+
+    def __init__(self, rows: int, weight: float) -> None:
+        self.rows, self.scale = rows, weight / max(1.0, float(rows))
+        self.total, self.exponent = math.frexp(float(rows))
+
+    @property
+    def value(self) -> float:
+        """The sum of the weights, which is the weight of all rows before the first round."""
+        return math.ldexp(self.total, self.exponent) * self.scale
+
+    def turn(self, turn: Turn) -> tuple[float, int]:
+        """Turn the weights; says by what their sum was multiplied, and by how many powers of two it must be lowered."""
+        before = turn.stump.right + turn.stump.wrong
+        after = turn.stump.right * turn.right + turn.stump.wrong * turn.wrong
+        self.total, shift = math.frexp(math.ldexp(after, -_BITS))
+        self.exponent += shift
+        return after / before, shift
+
+
 class BoostingWeights:
     """The weights of the rows from round to round: rows [n], and a factor of each.
 
     What is computed of all rows goes where the last round's was: there is no further array of them.
-
-    The sum of rows * factors, that of the exponential loss, is total * 2^exponent, and total from 1/2 to 1; first: the
-    exponent before the first round.
+    divisor: of all weights, so that counts of rows are small; total: the weight of all rows over it, where the problem
+    is a part of them.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, divisor: int | None = None, total: int | None = None) -> None:
         self.problem = problem
-        # small, where they are counts of rows
+        divisor = max(1, int(np.gcd.reduce(problem.weights))) if divisor is None else divisor
         if problem.weights.strides == (0,):
-            self.rows = np.broadcast_to(np.ones(1, dtype=np.int64), problem.weights.shape)
+            self.rows = np.broadcast_to(problem.weights[:1] // divisor, problem.weights.shape)
         else:
-            self.rows = problem.weights // max(1, int(np.gcd.reduce(problem.weights)))
-        self.scale = problem.total / float(self.rows.sum())
-        self.total, self.exponent = math.frexp(float(self.rows.sum()))
-        self.first = self.exponent
-        self.factors = np.full(len(self.rows), math.ldexp(1.0, -self.exponent))
+            self.rows = problem.weights // divisor
+        self.loss = Loss(int(self.rows.sum()) if total is None else total, problem.total)
+        self.first = self.loss.exponent
+        self.factors = np.full(len(self.rows), math.ldexp(1.0, -self.first))
         self._whole = np.empty(len(self.rows), dtype=np.int64)
-
-    @property
-    def loss(self) -> float:
-        """The sum of the weights, which is the weight of all rows before the first round."""
-        return math.ldexp(self.total, self.exponent) * self.scale
 
     def whole(self) -> Ints:
         """The weights [n] as integers, until they are asked for again."""
@@ -109,19 +212,15 @@ class BoostingWeights:
             return np.rint(self.rows * (self.factors * 2.0**_SEEN_BITS)).astype(np.int64)
         return self.rows * np.rint(self.factors * 2.0 ** (self.first + _ROW_BITS)).astype(np.int64)
 
-    def turn(self, stump: Stump, codes: npt.NDArray[Any], by: float) -> float:
-        """Multiply by exp(-by) where a stump is right and by exp(by) where it is wrong; says by what their sum was."""
-        right, wrong = math.exp(-by), math.exp(by)
-        before = stump.right + stump.wrong
-        after = stump.right * right + stump.wrong * wrong
-        self.total, shift = math.frexp(math.ldexp(after, -_BITS))
-        self.exponent += shift
-        agreed = np.outer((-1.0, 1.0), stump.votes)  # by label and code: 1 where the stump is right, 0 for no vote
-        by_code = np.where(agreed > 0.0, right, np.where(agreed < 0.0, wrong, 1.0))
+    def turn(self, turn: Turn, codes: npt.NDArray[Any]) -> float:
+        """Turn the weights by a stump, whose codes [n] are given; says by what their sum was multiplied."""
+        z, shift = self.loss.turn(turn)
+        agreed = np.outer((-1.0, 1.0), turn.stump.votes)  # by label and code: 1 where it is right, 0 for no vote
+        by_code = np.where(agreed > 0.0, turn.right, np.where(agreed < 0.0, turn.wrong, 1.0))
         by_code, labels = np.ldexp(by_code, -shift), self.problem.labels
         for part in parts_of(len(codes)):
             self.factors[part] *= np.where(labels[part] == 1, by_code[1][codes[part]], by_code[0][codes[part]])
-        return after / before
+        return z
 
 
 @dataclass(slots=True)
@@ -141,24 +240,56 @@ def noted_rounds(runs: Sequence[Run], path: ModelPath) -> list[dict[str, Any]]:
     """For each question all rounds that a model of the path has, and the margins after as many as one of them has."""
     notes = []
     for run, places in zip(runs, zip(path.chosen, *path.rows.values(), strict=True), strict=True):
-        made, problem = run.path[: max(places)], run.question.problem
+        made, question = run.path[: max(places)], run.question
+        problem, sizes = question.problem, [n for n in sorted(set(places)) if n]
         note = {name: _short(each.said[name] for each in made) for name in ("edge", "z")}
         note["error"] = _short(each.error / problem.total for each in made)
-        margins = {str(n): _margins(made[n - 1].model, problem) for n in sorted(set(places)) if n}
-        notes.append({**note, "margins": margins, "weighted": problem.weights.strides != (0,)})
+        found = margins_of([made[n - 1].model for n in sizes], rows_of(problem, question.n_threads))
+        margins = {str(n): each for n, each in zip(sizes, found, strict=True)}
+        notes.append({**note, "margins": margins, "weighted": problem.weighted})
     return notes
 
 
-def _margins(model: Any, problem: Problem) -> list[float]:
-    """The least margins that these shares of the rows, by weight, are not above (R. Schapire and others, 1998)."""
-    margins = np.empty(len(problem.labels))
-    for rows, codes in problem.codes.parts(len(margins)):
-        n = rows.stop - rows.start
-        margins[rows] = model.totals(codes, n)
-    margins *= np.where(problem.labels == 1, 1.0, -1.0) / (model.votes or 1.0)
-    order = np.argsort(margins)
-    below = np.cumsum(problem.weights[order])
-    return _short(margins[order[np.searchsorted(below, np.maximum(_SHARES * float(below[-1]), 1.0))]])
+_FINE_MARGIN, _COARSE_MARGIN = 1 << 20, 1 << 10
+
+
+def margins_of(models: Sequence[Any], rows: Rows) -> list[list[float]]:
+    """The least margins of each model that these shares of the rows, by weight, are not above (R. Schapire and others,
+    1998), to the nearest 2^-20.
+    """
+    if not models:
+        return []
+    history: list[Any] = [list(models)]
+    (counts,) = rows.ask(margins, history)
+    marks = np.maximum(_SHARES * float(counts[0].sum()), 1.0)
+    below = np.cumsum(counts, axis=1)
+    begun = np.array([np.searchsorted(each, marks) for each in below])
+    history.append(begun)
+    (finer,) = rows.ask(margins, history)
+    before = np.take_along_axis(np.pad(below, [(0, 0), (1, 0)]), begun, axis=1)
+    within = np.cumsum(finer, axis=2) + before[:, :, None]
+    ends = (within < marks[None, :, None]).sum(axis=2)
+    return [_short(each) for each in (begun * _COARSE_MARGIN + ends - _FINE_MARGIN) / _FINE_MARGIN]
+
+
+def margins(part: Problem) -> Generator[Answer, Any, None]:
+    """Answer as a part of the rows: the weight in each range of the margins of some models, then within some ranges."""
+    models = yield []
+    n = len(part.labels)
+    found = np.empty((len(models), n), dtype=np.int32)
+    for rows, codes in part.codes.parts(n):
+        signs = np.where(part.labels[rows] == 1, _FINE_MARGIN, -_FINE_MARGIN)
+        for k, model in enumerate(models):
+            totals = model.totals(codes, rows.stop - rows.start) / (model.votes or 1.0)
+            found[k, rows] = np.rint(totals * signs) + _FINE_MARGIN
+    ranges, places = 2 * _FINE_MARGIN // _COARSE_MARGIN + 1, found // _COARSE_MARGIN
+    begun = yield [np.array([np.bincount(each, part.weights, ranges) for each in places]).astype(np.int64)]
+    within = np.zeros((*begun.shape, _COARSE_MARGIN), dtype=np.int64)
+    for (k, j), first in np.ndenumerate(begun):
+        own = places[k] == first
+        fine = found[k][own] - first * _COARSE_MARGIN
+        within[k, j] = np.bincount(fine, part.weights[own], _COARSE_MARGIN).astype(np.int64)
+    yield [within]
 
 
 def _short(values: Iterable[float]) -> list[float]:

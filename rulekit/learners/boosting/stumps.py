@@ -8,7 +8,7 @@ as often as a training row, of this size or of a smaller one, would be decided o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -58,24 +58,23 @@ class Stump:
         return np.ascontiguousarray(problem.codes[self.column])
 
 
-def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
-    """By column after which codes [n_codes] it may be cut: at least min_rows on either side; the last is no cut."""
-    found, least = list[Bools](), min_rows / problem.weight_unit
-    for j, column in enumerate(problem.columns):
-        counts = count_cells(problem.codes[j], problem.labels, problem.weights, column.n_codes).sum(axis=1)
-        below = np.cumsum(counts[column.first_known :])
+def counts_by_code(problem: Problem) -> list[Ints]:
+    """By column the weight [n_codes] of the rows of each code."""
+    own = (problem.labels, problem.weights)
+    return [count_cells(problem.codes[j], *own, each.n_codes).sum(axis=1) for j, each in enumerate(problem.columns)]
+
+
+def cuts_of(columns: Sequence[BinnedColumn], counts: Sequence[Ints], least: float) -> list[Bools]:
+    """By column after which codes it may be cut: at least so much weight on either side; the last is no cut.
+
+    counts: see `counts_by_code`.
+    """
+    found = list[Bools]()
+    for column, each in zip(columns, counts, strict=True):
+        below = np.cumsum(each[column.first_known :])
         allowed = (below >= least) & (below[-1:] - below >= least)
         allowed[-1:] = True
         found.append(allowed)
-    return found
-
-
-def known_codes(problem: Problem) -> list[Bools]:
-    """By column which codes [n_codes] some row has."""
-    found = [np.zeros(column.n_codes, dtype=bool) for column in problem.columns]
-    for _, codes in problem.codes.parts(len(problem.labels)):
-        for j, known in enumerate(found):
-            known[codes[j]] = True
     return found
 
 
@@ -98,17 +97,22 @@ def leads_by_code(
             lead_by_code(matrix[rows], starts, labels[rows], weights[rows], sums[part])
 
         run_threads(add, range(len(sums)), n_threads)
-        total = np.sum(sums, axis=0)
+        total = np.sum(sums, axis=0) if sums else np.zeros(starts[-1], dtype=np.int64)
         found |= {int(j): total[starts[k] : starts[k + 1]] for k, j in enumerate(group)}
     return [found[j] for j in range(len(problem.columns))]
 
 
+def totals_of(problem: Problem, weights: Ints) -> Ints:
+    """The weight [2] of all rows, and of those with label 1."""
+    return np.array([weights.sum(), weights[problem.labels == 1].sum()], dtype=np.int64)
+
+
 def best_stump(
-    problem: Problem,
-    weights: Ints,
+    columns: Sequence[BinnedColumn],
+    leads: Sequence[Ints],
+    totals: Ints,
     cuts: Sequence[Bools],
-    known: Sequence[Bools],
-    n_threads: int,
+    counts: Sequence[Ints],
     missing_never_helps: bool = False,
 ) -> Stump:
     """The stump of the least weighted error; of equals the constant one, then the first column and the lowest cut.
@@ -116,16 +120,15 @@ def best_stump(
     Where its column is monotone it votes that way only. missing_never_helps: missing cells and levels never seen are
     voted against.
 
-    weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`;
-    known: see `known_codes`.
+    leads, totals: sums of the rows' weights, of a total below 2^53; see `leads_by_code`, `totals_of`. cuts: see
+    `cuts_of`; counts: above 0 for the codes that some row has.
     """
-    leads, total = leads_by_code(problem, weights, n_threads), int(weights.sum())
-    # of all codes of any column together
-    lead = int(leads[0].sum()) if leads else 2 * int(weights[problem.labels == 1].sum()) - total
+    total = int(totals[0])
+    lead = 2 * int(totals[1]) - total
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
-    for j, column in enumerate(problem.columns):
+    for j, column in enumerate(columns):
         against = column.first_known if missing_never_helps else 0
-        found, votes = votes_of(column, leads[j], known[j], cuts[j], against)
+        found, votes = votes_of(column, leads[j], counts[j] > 0, cuts[j], against)
         if found > best[0]:
             best = found, j, votes
     _, where, votes = best
@@ -202,7 +205,7 @@ class Votes:
 
     step: what the votes of the model are multiples of; searched: whether it is looked for. rounded [n]: the sums of the
     votes of the model. points, bias, votes: the score card's. largest: what a sum can be; least: the smallest vote but
-    0.
+    0. yes [n]: which rows are answered by yes.
     """
 
     def __init__(self, problem: Problem, searched: bool) -> None:
@@ -210,39 +213,44 @@ class Votes:
         self.stumps, self.points = list[tuple[Stump, float]](), dict[int, Floats]()
         self.step = _COARSE if searched else SEVERAL
         self.sums, self.rounded = np.zeros(len(problem.labels)), np.zeros(len(problem.labels) if searched else 0)
+        self.yes = np.zeros(len(problem.labels), dtype=bool)
         self.bias, self.votes, self.largest, self.least = 0.0, 0.0, 0.0, math.inf
 
     @property
     def card(self) -> Boosted:
         return Boosted(dict(self.points), self.bias, SIGMOID, votes=self.votes)
 
-    def add(self, stump: Stump, vote: float, codes: npt.NDArray[Any]) -> Bools:
-        """One stump more, with its codes of the rows [n]; says which rows [n] are answered by yes."""
+    def add(self, stump: Stump, vote: float, codes: npt.NDArray[Any]) -> None:
+        """One stump more, with its codes of the rows [n]."""
         self.stumps.append((stump, vote))
         self.largest += abs(vote)
         self.least = min(self.least, abs(vote) or math.inf)
-        size, yes = self._join(stump, vote), np.empty(len(self.sums), dtype=bool)
-        for part in parts_of(len(yes)):
+        size = self._join(stump, vote)
+        for part in parts_of(len(self.yes)):
             self.sums[part] += (vote * stump.votes)[codes[part]]
-            yes[part] = self.sums[part] > 0.0
+            self.yes[part] = self.sums[part] > 0.0
             if self.searched:
                 self.rounded[part] += (size * stump.votes)[codes[part]]
-        if self.searched:  # until every row is decided as the votes decide it and no vote is lost
-            self._rounded_to(coarsest(self.step, self.largest, lambda step: self._keeps(step, yes)))
-        return yes
 
-    def _keeps(self, step: float, yes: Bools) -> bool:
-        return step < 2.0 * self.least and np.array_equal(self._rounded_to(step) > 0.0, yes)
+    def refine(self, differ: Callable[[float], int]) -> None:
+        """Make the grid finer until no row is decided otherwise than the votes decide it and no vote is lost."""
+        if self.searched:
+            fits = lambda step: step < 2.0 * self.least and not differ(step)  # noqa: E731
+            self.round_to(coarsest(self.step, self.largest, fits))
 
-    def _rounded_to(self, step: float) -> Floats:
-        """The sums [n] of the votes as multiples of a step, as which the model has them from now on."""
+    def differ(self, step: float) -> int:
+        """How many rows votes that are multiples of a step decide otherwise; the model has these from now on."""
+        self.round_to(step)
+        return int(np.count_nonzero((self.rounded > 0.0) != self.yes)) if self.searched else 0
+
+    def round_to(self, step: float) -> None:
+        """Let the model have the votes as multiples of a step."""
         if step != self.step:
             self.step, self.points, self.bias, self.votes = step, {}, 0.0, 0.0
             for stump, vote in self.stumps:
                 self._join(stump, vote)
             for part, codes in self.problem.codes.parts(len(self.rounded)):
                 self.rounded[part] = self.card.totals(codes, part.stop - part.start)
-        return self.rounded
 
     def _join(self, stump: Stump, vote: float) -> float:
         """Let the score card have one stump more; says what its vote is on the grid."""

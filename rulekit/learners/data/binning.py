@@ -71,8 +71,8 @@ class Codes(Protocol):
     def __getitem__(self, column: int) -> Array:
         """The codes [n] of one column."""
 
-    def take(self, rows: Array) -> Codes:
-        """The same columns for some rows only: a Boolean mask [n] or row numbers."""
+    def take(self, rows: Array | slice) -> Codes:
+        """The same columns for some rows only: a Boolean mask [n], row numbers, or a slice of what is in memory."""
 
     def with_arrays(self, arrays: Mapping[int, Array]) -> Codes:
         """With other codes [n] of some columns that are in memory, or of further columns behind the others."""
@@ -98,7 +98,7 @@ class MemoryCodes:
     def __getitem__(self, column: int) -> Array:
         return self.arrays[column]
 
-    def take(self, rows: Array) -> MemoryCodes:
+    def take(self, rows: Array | slice) -> MemoryCodes:
         if self.matrix is None:
             return MemoryCodes(tuple(codes[rows] for codes in self.arrays))
         matrix = self.matrix[rows]
@@ -196,8 +196,13 @@ class DiskCodes:
             whole[self.start :][slice(None) if self.rows is None else self.rows] = codes
         return replace(self, columns=tuple(columns.values()), kept=None)
 
-    def take(self, rows: Array) -> DiskCodes:
-        """Some rows only: a Boolean mask, or ascending row numbers; nothing is copied."""
+    def take(self, rows: Array | slice) -> DiskCodes:
+        """Some rows only: a Boolean mask, ascending row numbers, or a slice; nothing is copied."""
+        if isinstance(rows, slice):
+            before = np.cumsum(np.append(0, np.ones(self.stop - self.start, bool) if self.rows is None else self.rows))
+            first, last = np.searchsorted(before, [rows.start, rows.stop]).tolist()
+            kept = None if self.rows is None else self.rows[first:last]
+            return replace(self, start=self.start + first, stop=self.start + last, rows=kept, kept=None)
         if rows.dtype != bool:
             picked = np.zeros(self.n_rows, dtype=bool)
             picked[rows] = True

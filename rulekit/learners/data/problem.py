@@ -79,6 +79,11 @@ class Problem:
         return self.weight_of(self.labels == 1)
 
     @property
+    def weighted(self) -> bool:
+        """Whether not all rows weigh the same."""
+        return self.weights.strides != (0,)
+
+    @property
     def in_rows(self) -> Floats:
         """The weights [n] stated in rows."""
         return np.asarray(self.weights * self.weight_unit, dtype=np.float64)
@@ -92,8 +97,8 @@ class Problem:
         """The share of the weight that has label 1."""
         return self.positive / self.total
 
-    def take(self, rows: Array) -> Problem:
-        """Some of the rows: a Boolean mask [n] or row numbers."""
+    def take(self, rows: Array | slice) -> Problem:
+        """Some of the rows: a Boolean mask [n], row numbers, or a slice of what is in memory."""
         labels = self.labels[rows]
         # Weights that are one number seen n times stay so: see share_equal.
         each = self.weights.strides == (0,) and len(self.weights) > 0

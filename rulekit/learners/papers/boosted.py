@@ -19,7 +19,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of
+from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, Turn, noted_rounds, vote_of
 from rulekit.learners.boosting.stumps import LARGEST_SUM, SIGMOID, Stump, share_of_votes
 from rulekit.learners.contract import (
     Ability,
@@ -208,10 +208,10 @@ class BoostedClassifier(AdaBoostStumpClassifier):
                 return None
             found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
             sums += (vote * _ANSWERS)[codes]
-            z = weights.turn(answers, codes, vote)
+            z = weights.turn(Turn.of(answers, vote), codes)
             said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
             wrong = problem.weight_of((sums > 0.0) != (problem.labels == 1))
-            yield Candidate(size, weights.loss, wrong, found, said=said)
+            yield Candidate(size, weights.loss.value, wrong, found, said=said)
             if answers.wrong == 0:
                 return None
         return None

@@ -21,16 +21,25 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.learner import LEAST_ERROR, LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of
+from rulekit.learners.boosting.learner import (
+    LEAST_ERROR,
+    LEAST_VOTE,
+    BoostingWeights,
+    Bounds,
+    Turn,
+    noted_rounds,
+    vote_of,
+)
 from rulekit.learners.boosting.stumps import (
     FINE,
     LARGEST_SUM,
     Stump,
     Votes,
     best_stump,
+    counts_by_code,
     cuts_of,
-    known_codes,
     leads_by_code,
+    totals_of,
     votes_of,
 )
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
@@ -90,16 +99,16 @@ def resampled_stump(problem: Problem, rows: Ints, cuts: Sequence[Bools]) -> tupl
 
 
 def purest_stump(
-    problem: Problem, weights: Ints, cuts: Sequence[Bools], known: Sequence[Bools], n_threads: int
+    problem: Problem, weights: Ints, cuts: Sequence[Bools], counts: Sequence[Ints], n_threads: int
 ) -> Stump:
     """The stump whose sides have the least Gini impurity, each of which votes as most of its weight has it."""
     leads = leads_by_code(problem, weights, n_threads)
     sums = leads_by_code(problem, weights, n_threads, np.ones_like(problem.labels))
-    total = int(weights.sum())
-    lead = int(leads[0].sum()) if leads else 2 * int(weights[problem.labels == 1].sum()) - total
+    total, positive = totals_of(problem, weights).tolist()
+    lead = 2 * positive - total
     best: tuple[float, int | None, Floats] = (float(_purity(lead, total)), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, column in enumerate(problem.columns):
-        found, votes = _purest_votes(column, leads[j], sums[j], known[j], cuts[j])
+        found, votes = _purest_votes(column, leads[j], sums[j], counts[j] > 0, cuts[j])
         if found > best[0]:
             best = found, j, votes
     _, where, votes = best
@@ -235,12 +244,13 @@ def early_rounds(question: Question) -> Learning:
         if (ended and (vote < LEAST_VOTE or error >= 0.5)) or votes.largest + abs(vote) > LARGEST_SUM:
             return None
         codes = stump.codes(problem)
-        yes = votes.add(stump, vote, codes)
-        wrong = objective = problem.weight_of(yes != (problem.labels == 1))
+        votes.add(stump, vote, codes)
+        votes.refine(votes.differ)
+        wrong = objective = problem.weight_of(votes.yes != (problem.labels == 1))
         said = {"edge": 0.5 - error, "alpha": vote}
         if adaptive:
-            z = weights.turn(stump, codes, weigh[settings.vote] or vote)
-            objective = weights.loss
+            z = weights.turn(Turn.of(stump, weigh[settings.vote] or vote), codes)
+            objective = weights.loss.value
             said |= bounds.after(0.5 - error, z) if settings.vote == "adaboost" else {}
         stumps = (*stumps, stump)
         model = MajorityVote(stumps) if settings.vote == "majority" else votes.card
@@ -266,26 +276,33 @@ class _WeakLearner:
 
     def __init__(self, question: Question) -> None:
         self.problem, self.settings, self.n_threads = question.problem, question.settings, question.n_threads
-        self.cuts, self.known = cuts_of(self.problem, self.settings.min_rows), known_codes(self.problem)
+        self.counts, least = counts_by_code(self.problem), self.settings.min_rows / self.problem.weight_unit
+        self.cuts = cuts_of(self.problem.columns, self.counts, least)
         self.rng = np.random.default_rng((question.seed, question.index))
         self.order = in_own_order(self.problem, question.seed)
 
     def stump(self, weights: Ints) -> Stump:
-        own = (self.problem, weights, self.cuts, self.known, self.n_threads)
         if self.settings.weak != "resampled":
-            stump = purest_stump(*own) if self.settings.weak == "gini" else best_stump(*own)
+            stump = self._of_all(weights)
             if stump.column is None or self.settings.vote in ("adaboost", "multiplicative"):
                 return stump
             return self._for_all(weights, weights, stump)
         rows = drawn_rows(self.order, weights, int(self.settings.draws), self.rng)
         drawn = np.bincount(rows, minlength=len(weights))
         if not self.problem.columns:
-            return best_stump(self.problem, drawn, (), (), 1)
+            return best_stump((), (), totals_of(self.problem, drawn), (), ())
         return self._for_all(weights, drawn, Stump(*resampled_stump(self.problem, rows, self.cuts), 0, 1))
+
+    def _of_all(self, weights: Ints) -> Stump:
+        problem, n_threads = self.problem, self.n_threads
+        if self.settings.weak == "gini":
+            return purest_stump(problem, weights, self.cuts, self.counts, n_threads)
+        leads = leads_by_code(problem, weights, n_threads)
+        return best_stump(problem.columns, leads, totals_of(problem, weights), self.cuts, self.counts)
 
     def _for_all(self, weights: Ints, shown: Ints, stump: Stump) -> Stump:
         """A stump that votes on levels and missing cells that were not shown, too: as most of what was shown."""
-        known, votes = self.known[stump.column or 0], stump.votes
+        known, votes = self.counts[stump.column or 0] > 0, stump.votes
         most = 1.0 if 2 * int(shown[self.problem.labels == 1].sum()) > int(shown.sum()) else -1.0
         votes[known & (votes == 0.0)] = most
         return judged(self.problem, weights, stump.column, votes, np.unique(votes[known]))

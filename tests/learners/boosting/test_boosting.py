@@ -13,7 +13,7 @@ from rulekit import AdaBoostStumpClassifier
 from rulekit.conformance.learners import learner_checks, rows_of
 from rulekit.exactness import SINGLE_BITS, span_of_sum
 from rulekit.graph.nodes import Above, Linear
-from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
+from rulekit.learners.boosting.stumps import Stump, best_stump, counts_by_code, cuts_of, leads_by_code, totals_of
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier, purest_stump
@@ -36,8 +36,12 @@ def drawn_problem(data: st.DataObject, monotone: int = 0) -> tuple[np.ndarray, n
 
 
 def found_by(problem: Problem, *, impurity: bool = False, never: bool = False) -> Stump:
-    own = (problem, problem.weights, cuts_of(problem, 0.0), known_codes(problem), 1)
-    return purest_stump(*own) if impurity else best_stump(*own, never)
+    weights, counts = problem.weights, counts_by_code(problem)
+    cuts = cuts_of(problem.columns, counts, 0.0)
+    if impurity:
+        return purest_stump(problem, weights, cuts, counts, 1)
+    leads = leads_by_code(problem, weights, 1)
+    return best_stump(problem.columns, leads, totals_of(problem, weights), cuts, counts, never)
 
 
 @given(st.data())

@@ -100,7 +100,9 @@ def test_the_step_of_the_votes_is_the_coarsest_that_decides_every_training_row_a
             answers = rng.choice([-1.0, 1.0], problem.columns[column].n_codes)
             kept.append((Stump(column, answers, 1, 1), float(rng.integers(1, 2**30)) * FINE))
             stump = kept[-1][0]
-            yes = votes.add(*kept[-1], stump.codes(problem))
+            votes.add(*kept[-1], stump.codes(problem))
+            votes.refine(votes.differ)
+            yes = votes.yes
             while not _alike(problem, kept, step, yes):
                 step /= 2.0
             assert votes.step == step
