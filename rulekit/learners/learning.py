@@ -8,6 +8,7 @@ and folds are learned one after the other, each in its share of the time.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
-from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import Folds
-from rulekit.learners.data.problem import Problem, without_mute_words
+from rulekit.learners.data.parted import PartedProblem, in_memory
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import candidates_of, check_candidate
 from rulekit.learners.sizes.choice import Curve, Fold, best_curve, fold_of, still_asked
 from rulekit.views import notebook
@@ -112,7 +112,7 @@ class Run:
 
     question: Question
     course: LearningCourse
-    first: LearningCourse | None = None
+    ahead: list[LearningCourse] = field(default_factory=list)
     folds: list[Fold] = field(default_factory=list)
     path: tuple[Candidate, ...] = ()
     nothing: Candidate | None = None
@@ -133,7 +133,9 @@ def learn_all(learner: Any, questions: Sequence[Question], plan: LearningPlan) -
     runs: list[Run] = []
     stopped: Stopped = ""
     problem, in_step = questions[0].problem, 0  # how many are learned in step with their first folds
-    if isinstance(problem.codes, MemoryCodes):
+    if isinstance(problem, PartedProblem):
+        in_step = len(questions)
+    elif in_memory(problem):
         in_step = min(len(questions), _IN_STEP // (len(problem.labels) * max(1, len(problem.columns))))
     together = in_step or 1
     for start in range(0, len(questions), together):
@@ -168,8 +170,7 @@ class _QuestionGroup:
         except _STOPS as error:
             stopped = _why(error)
         for number, run in enumerate(self.runs):
-            if isinstance(run.course.learning, Generator):
-                run.course.learning.close()
+            _close([run.course])
             # each question gets its share of the time that is left, so that the first does not take all of it
             now = time.monotonic()
             self.until = now + (plan.deadline - now) / (len(self.runs) - number)
@@ -197,6 +198,11 @@ class _QuestionGroup:
         if self.in_step and self.plan.folds is not None:
             for run in self.runs:
                 self._begin_folds(run)
+            if isinstance(problem := self.questions[0].problem, PartedProblem):
+                courses = [course for run in self.runs for course in (run.course, *run.ahead)]
+                learnings = problem.parts.alongside([course.learning for course in courses])
+                for course, learning in zip(courses, learnings, strict=True):
+                    course.learning = learning
         elif self.plan.folds is not None and self.plan.deadline < np.inf:
             now = time.monotonic()
             half = now + (self.plan.deadline - now) / 2
@@ -205,8 +211,8 @@ class _QuestionGroup:
         while live:
             for run in list(live):
                 run.course.question.watch.check()
-                if run.first is not None:
-                    run.first.advance()
+                for course in run.ahead:
+                    course.advance()
                 size = len(run.grown)
                 if not run.course.advance():
                     live.remove(run)
@@ -229,17 +235,16 @@ class _QuestionGroup:
     # Sizes ---------------------------------------------------------------------------------------------------------
 
     def _begin_folds(self, run: Run) -> None:
-        if int(self._fold().max()) > 0:
-            run.first = self._fold_course(run, 0, self.plan.deadline)
-
-    def _fold(self) -> Ints:
+        """Begin the first fold; of rows that are elsewhere all that will be looked at, which ask together."""
         assert self.plan.folds is not None
-        return self.plan.folds.of_rows()
+        problem, count = run.question.problem, self.plan.folds.count()
+        n = max(_FEWEST_FOLDS, math.ceil(_PLENTY * count / problem.total)) if isinstance(problem, PartedProblem) else 1
+        if count > 1:
+            run.ahead = [self._fold_course(run, k, self.plan.deadline) for k in range(min(n, count))]
 
     def _fold_course(self, run: Run, k: int, until: float) -> LearningCourse:
         assert self.plan.folds is not None
-        kept = np.asarray(self._fold() != k)
-        training = without_mute_words(run.question.problem.take(kept), self.plan.folds.problem.labels[kept])
+        training = self.plan.folds.training(run.question.problem, k)
         return self._course(replace(run.question, problem=training, groups=None, fold=True), until)
 
     def _choose(self, run: Run, over: Stopped) -> Stopped:
@@ -248,25 +253,26 @@ class _QuestionGroup:
         variants = self._variants(run.course)
         several = len(run.grown) > 1 or (variants is not None and variants.by_error)  # sizes, or ways to none and one
         if self.plan.folds is not None and several:
-            if run.first is None and over not in _AT_ONCE:
+            if not run.ahead and over not in _AT_ONCE:
                 self._begin_folds(run)
-            if run.first is not None:
+            if run.ahead:
                 why = self._check(run, over)
-        run.first = None
+        _close(run.ahead)
         self._take(run, why)
         return why
 
     def _check(self, run: Run, over: Stopped) -> Stopped:
         """The curve of all folds that can be finished, of the first as far as it has come; says what stopped."""
-        assert run.first is not None
-        fold, weights = self._fold(), list[float]()
+        folds, weights = self.plan.folds, list[float]()
+        assert folds is not None
         asked: Sequence[int] | None = None
-        course, cut = run.first, over if over in _AT_ONCE else ""
-        run.first = None
-        for k in range(int(fold.max()) + 1):
+        course, cut = run.ahead[0], over if over in _AT_ONCE else ""
+        for k in range(folds.count()):
             if k:
                 del course  # the rows of one fold at a time
-                course = self._fold_course(run, k, self.until)
+                course = run.ahead.pop(0) if run.ahead else self._fold_course(run, k, self.until)
+            else:
+                del run.ahead[0]
             try:
                 while not cut:
                     course.question.watch.check()
@@ -274,7 +280,7 @@ class _QuestionGroup:
                         break
             except _STOPS as error:
                 cut = _why(error)
-            held = run.question.problem.take(fold == k)
+            held = folds.held(run.question.problem, k)
             found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
             if found is None:
                 break
@@ -336,6 +342,14 @@ class _QuestionGroup:
             with suppress(OutOfTimeError):
                 return variants.final(variant)
         return variants.paths[variant]()
+
+
+def _close(courses: list[LearningCourse]) -> None:
+    """End courses that are asked no more; none is kept, since each has rows."""
+    for course in courses:
+        if isinstance(course.learning, Generator):
+            course.learning.close()
+    courses.clear()
 
 
 def _why(error: BaseException) -> Stopped:

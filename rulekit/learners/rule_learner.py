@@ -31,7 +31,7 @@ from rulekit.learners.contract import (
     Watch,
     refuse_unable,
 )
-from rulekit.learners.data.binning import MemoryCodes, bin_table, least_level
+from rulekit.learners.data.binning import bin_table, least_level
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import (
     TrainingData,
@@ -43,6 +43,7 @@ from rulekit.learners.data.inputs import (
     questions_of,
     refuse_columns,
 )
+from rulekit.learners.data.parted import PartedFolds, PartedProblem, in_memory
 from rulekit.learners.data.problem import Problem, with_words, without_twins
 from rulekit.learners.data.training_rows import reporter, training_data
 from rulekit.learners.faults import blamed, check_class, check_remarks, guard, rows_unchanged
@@ -52,7 +53,6 @@ from rulekit.learners.models.giving_points import give_points
 from rulekit.learners.parameters import Parameter, check_parameters, groups_of, parameters_of, within_group
 from rulekit.learners.promises.kept import named_columns, required_of, under_constraints, under_start, unmerged
 from rulekit.learners.sizes.path import ModelPath, QuestionPath, sized, sized_jointly
-from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.learners.sums_of_rows.kernels import available_threads
 from rulekit.schema import Schema
 
@@ -119,11 +119,14 @@ class RuleLearner(ABC):
 
     def binned(self, settings: Any, rows: Problem, data: TrainingData) -> Problem:
         """The rows with the columns of their table; rows: without any, labels are class indices."""
-        least = least_level(settings.min_level_rows, rows.weights, rows.weight_unit)
+        least = least_level(settings.min_level_rows, rows.total, rows.weight_unit)
+        named = named_columns(settings, data.table, data.classes)
+        if isinstance(rows, PartedProblem):
+            problem, self.remarks_ = rows.binned(data.table.features, settings.max_bins, least, named)
+            return problem
         threads = available_threads(settings.n_threads)
         told = reporter(settings.callback, "binning")
         columns, codes = bin_table(data.table, rows.weights, settings.max_bins, least, threads, told)
-        named = named_columns(settings, data.table, data.classes)
         columns, codes, self.remarks_ = without_twins(columns, codes, named)
         return with_words(replace(rows, columns=columns, codes=codes), data.table, len(data.classes), least)
 
@@ -211,7 +214,7 @@ class RuleLearner(ABC):
         # a column of the label's name among the features would make the rules ambiguous
         named = "target" if data.target in ("", *data.table.names) else data.target
         settings = replace(settings, target=settings.target or named)
-        totals = class_totals(data.weights, data.labels, len(data.classes))
+        totals = data.totals()
         settings = self.resolve(settings, float(totals.sum()))
         positive, start = settings.positive, getattr(settings, "start", None)
         if start is not None:
@@ -221,31 +224,27 @@ class RuleLearner(ABC):
         refuse_columns(type(self), data, settings.ordered is not None)
         settings = replace(settings, missing_never_helps=data.table.constraints.missing_never_helps)
         order = class_order(name, data.classes, totals, positive, settings.ordered, settings.default)
-        classes, labels = tuple(data.classes[k] for k in order), data.labels
-        if list(order) != list(range(len(order))):
-            labels = np.argsort(order).astype(labels.dtype)[labels]
+        classes = tuple(data.classes[k] for k in order)
         prices = prices_of(name, settings.cost, data.classes, order)
         factors = class_factors(name, settings.class_weight, data, prices)
-        weights, unit = quantise_by_class(data.weights, data.labels, factors)
-        problem = self.binned(settings, Problem((), MemoryCodes(()), labels, share_equal(weights), unit), data)
+        problem = self.binned(settings, data.problem(order, factors), data)
         kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
         deadline = np.inf if settings.time_limit is None else begun + settings.time_limit
         seed = 0 if settings.random_state is None else _generator(settings.random_state).randint(2**31 - 1)
         threads = available_threads(settings.n_threads)
         questions = [
-            Question(
-                label, k, replace(problem, labels=yes), settings, int(seed), threads, Watch(deadline), None, data.groups
-            )
-            for k, (label, yes) in enumerate(questions_of(labels, classes, kind))
+            Question(label, k, problem.telling(yes), settings, int(seed), threads, Watch(deadline), None, data.groups)
+            for k, (label, yes) in enumerate(questions_of(classes, kind))
         ]
         questions = self.prepare(problem, questions, data, classes)
         folds = None
         if getattr(settings, "stopping", "none") == "cv":
-            folds = Folds(problem, settings.n_folds, data.groups, int(seed))
+            kept = PartedFolds if isinstance(problem, PartedProblem) else Folds
+            folds = kept(problem, settings.n_folds, data.groups, int(seed))
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, self.size_parameter, 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
         plan = LearningPlan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
-        self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
+        self.folds_ = folds.of_rows() if folds is not None and in_memory(problem) else None
         with rows_unchanged(type(self), problem):
             runs, stopped = learn_all(self, questions, plan)
             self.revise(runs, folds, stopped)
@@ -262,7 +261,7 @@ class RuleLearner(ABC):
         self.path_, self.curve_, self.rule_graph_ = path, [run.curve for run in runs], graph
         self.folds_ = None if folds is None else folds.dealt
         self.classes_, self._places = class_array(data.classes), np.argsort(order)
-        return data, labels
+        return data, problem.labels
 
     def _path(
         self,
@@ -278,7 +277,7 @@ class RuleLearner(ABC):
         schema = Schema(
             data.table.features, settings.target, settings.ordered is not None, constraints=data.table.constraints
         )
-        preference = preference_of(class_totals(problem.weights, problem.labels, len(classes)))
+        preference = preference_of(problem.class_weights(len(classes)))
         default = None
         if settings.default is not None:
             default = class_index(self.estimator_name(), classes, settings.default, "default")

@@ -217,12 +217,12 @@ class DiskCodes:
 # Binning -----------------------------------------------------------------------------------------------------------
 
 
-def least_level(rows: float | None, weights: Ints, unit: float) -> int:
-    """The least weight, in units, with which a level stands for itself.
+def least_level(rows: float | None, total: float, unit: float) -> int:
+    """The least weight, in units, with which a level stands for itself; total: the weight of all rows.
 
     By default 10 rows, or a hundredth of them where that is less, but 2 at least.
     """
-    rows = max(2.0, min(10.0, float(weights.sum()) * unit / 100.0)) if rows is None else rows
+    rows = max(2.0, min(10.0, total / 100.0)) if rows is None else rows
     return int(np.ceil(rows / unit - 1e-9))
 
 

@@ -13,18 +13,23 @@ stay in one fold even where kinds are few. Folds in order of time are the same a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from rulekit.arrays import Array, Hashes, Ints, distinct_rows
+from rulekit.arrays import Array, Floats, Hashes, Ints, distinct_rows
 from rulekit.errors import InputError
+from rulekit.graph.decisions import Decision
+from rulekit.graph.evaluation.evaluator import decide_each
+from rulekit.graph.leaves import readers
+from rulekit.learners.contract import Frame
 from rulekit.learners.data.binning import DiskCodes, MemoryCodes
-from rulekit.learners.data.problem import Problem, mix
+from rulekit.learners.data.problem import Problem, mix, without_mute_words
+from rulekit.learners.sums_of_rows.histograms import share_equal
 from rulekit.tables.equal_rows import FEW_KINDS, in_pieces
-from rulekit.tables.table import Store, StoredColumn
+from rulekit.tables.table import Store, StoredColumn, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +84,45 @@ class Folds:
             dealt = fold_of_rows(self.problem, self.n_folds, self.groups, self.seed)
             self.dealt = dealt.astype(np.min_scalar_type(self.n_folds))
         return self.dealt
+
+    def count(self) -> int:
+        """How many folds there are."""
+        return int(self.of_rows().max()) + 1
+
+    def training(self, problem: Problem, k: int) -> Problem:
+        """The rows of a problem outside a fold."""
+        kept = np.asarray(self.of_rows() != k)
+        return without_mute_words(problem.take(kept), self.problem.labels[kept])
+
+    def held(self, problem: Problem, k: int) -> Problem:
+        """The rows of a problem in a fold."""
+        return problem.take(self.of_rows() == k)
+
+    def confusions(self, table: Table, frame: Frame, decisions: Sequence[Sequence[Decision]], default: int) -> Ints:
+        """By fold and model the weight of its rows by class and decision; see `confusions`."""
+        return confusions(table, self.problem, self.of_rows(), decisions, default, len(frame.classes))
+
+
+def confusions(
+    table: Table, problem: Problem, fold: Array, decisions: Sequence[Sequence[Decision]], default: int, n_classes: int
+) -> Ints:
+    """The weight of rows [F, M, K, K] by fold, model, class and decision; decisions: by fold those of its models.
+
+    table: the rows of the problem, whose labels are classes; fold [n]: of each row; default: where no rule holds.
+    """
+    found = np.zeros((len(decisions), len(decisions[0]), n_classes, n_classes), dtype=np.int64)
+    used = tuple(sorted(readers([root for each in decisions for decision in each for root in decision.roots])))
+    start = 0
+    for block in table.select(used).blocks():
+        part = slice(start, start + block.n_rows)
+        start += block.n_rows
+        for k, own in enumerate(decisions):
+            held = fold[part] == k
+            labels, weights = problem.labels[part][held].astype(np.int64), problem.weights[part][held]
+            for row, decided in enumerate(decide_each(own, default, block.take(held))):
+                pairs_of = np.bincount(n_classes * labels + decided, weights, n_classes * n_classes)
+                found[k, row] += pairs_of.astype(np.int64).reshape(n_classes, n_classes)
+    return found
 
 
 BY_HASH = 1 << 24
@@ -190,15 +234,26 @@ def _hashes_on_disk(problem: Problem, seed: int) -> list[tuple[StoredColumn, Sto
 def drawn(problem: Problem, most: int, seed: int) -> Problem:
     """A problem of so many rows, each of weight 1, that are drawn evenly from the weight of all; some come repeatedly.
 
-    They depend on the distinct rows, their labels and weights alone, not on the order of the rows, and a row of weight
-    2 is drawn as two rows are.
+    Of fewer than BY_HASH rows they depend on the distinct rows, their labels and weights alone, not on the order of the
+    rows, and a row of weight 2 is drawn as two rows are. Of more they are at equal distances in the order of the rows.
     """
-    order = np.argsort(row_hashes(problem, seed, problem.labels))  # whatever it does with equal ones, the same row
-    below = np.cumsum(problem.weights[order])
-    marks = (np.arange(most) + 0.5) * (float(below[-1]) / most)  # at equal distances
-    rows, times = np.unique(order[np.searchsorted(below, marks)], return_counts=True)
-    weights = times.astype(np.int64) if times.max() > 1 else np.broadcast_to(np.ones(1, dtype=np.int64), rows.shape)
-    return Problem(problem.columns, problem.codes.take(rows), problem.labels[rows], weights, 1.0)
+    hashes = None if problem.n_rows >= BY_HASH else row_hashes(problem, seed, problem.labels)
+    rows, times = drawn_rows(hashes, problem.weights, most)
+    return Problem(problem.columns, problem.codes.take(rows), problem.labels[rows], times, 1.0)
+
+
+def drawn_rows(hashes: Hashes | None, weights: Ints, most: int) -> tuple[Ints, Ints]:
+    """The numbers of rows with these hashes [n] and weights [n], ascending, and how often each is drawn."""
+    # whatever it does with equal ones, the same row
+    order = np.arange(len(weights)) if hashes is None else np.argsort(hashes)
+    below = np.cumsum(weights[order])
+    rows, times = np.unique(order[np.searchsorted(below, marks_of(int(below[-1]), most))], return_counts=True)
+    return rows, share_equal(times.astype(np.int64))
+
+
+def marks_of(total: int, most: int) -> Floats:
+    """So many marks at equal distances in the weight of all rows."""
+    return np.asarray((np.arange(most) + 0.5) * (float(total) / most))
 
 
 def row_hashes(problem: Problem, seed: int, *beside: Array) -> Hashes:

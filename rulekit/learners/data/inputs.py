@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Bools, Floats
+from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.contract import Kind
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import InOrder, equal_rows
-from rulekit.learners.sums_of_rows.histograms import class_totals
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable, parse_cost
 from rulekit.tables.raw.columns import RawTable
@@ -42,6 +44,23 @@ class TrainingData:
     prices: Floats
     target: str = ""
     taught: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.labels)
+
+    def totals(self) -> Floats:
+        """The weight [K] of each class."""
+        return class_totals(self.weights, self.labels, len(self.classes))
+
+    def problem(self, order: Sequence[int], factors: Floats) -> Problem:
+        """The rows as a problem without columns; labels are places in an order of the classes; factors [K]: of each."""
+        weights, unit = quantise_by_class(self.weights, self.labels, factors)
+        labels = self.labels
+        if list(order) != list(range(len(order))):
+            labels = np.argsort(order).astype(labels.dtype)[labels]
+        return Problem((), MemoryCodes(()), labels, share_equal(weights), unit)
 
     def labelled(self, target: str) -> LabelledTable:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""
@@ -130,6 +149,16 @@ def _refuse_strange_cells(cells: Array) -> None:
             where="X",
             fix="give texts or numbers",
         )
+
+
+def occurring(classes: Array, occurs: Array) -> tuple[tuple[ClassLabel, ...], Ints]:
+    """The classes that occur, sorted, and the rank of each; raises InputError where there is one only."""
+    found, rank = np.unique(classes[occurs], return_inverse=True)
+    if len(found) < 2:
+        raise InputError(
+            f"the label has only one class, {found[0]!s}", where="y", fix="a classifier needs rows of two classes"
+        )
+    return tuple(found.tolist()), rank
 
 
 def classes_of(y: Array) -> tuple[Array, Array]:
@@ -335,7 +364,7 @@ def class_factors(learner: str, class_weight: Any, data: TrainingData, prices: F
     if class_weight is None:
         return prices
     if isinstance(class_weight, str):
-        totals = class_totals(data.weights, data.labels, len(data.classes))
+        totals = data.totals()
         return np.asarray(prices * totals.sum() / (len(totals) * totals))
     unknown = [label for label in class_weight if label not in data.classes]
     if unknown:
@@ -367,16 +396,15 @@ def _mean(factors: Floats, totals: Floats, among: Bools) -> float:
     return float(f"{mean:.6g}")
 
 
-def questions_of(labels: Array, classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, Array]]:
-    """What each question is to tell from the rest: (label, 0 or 1 [n]).
+def questions_of(classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, Bools]]:
+    """What each question is to tell from the rest: (label, which classes [K]).
 
     Of two classes the second; of ranked ones, for each but the lowest, whether the label is at least it.
     """
-    if len(classes) == 2:
-        return [(classes[1], labels)]
-    if kind == "ranked":
-        return [(classes[k], (labels >= k).astype(labels.dtype)) for k in range(1, len(classes))]
-    return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
+    k = np.arange(len(classes))
+    if kind == "several":
+        return [(label, k == j) for j, label in enumerate(classes)]
+    return [(classes[j], k >= j) for j in k[1:].tolist()]
 
 
 def refuse_columns(learner: Any, data: TrainingData, ranked: bool = False) -> None:

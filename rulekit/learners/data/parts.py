@@ -58,7 +58,7 @@ class HeldRows:
         return found
 
 
-def rows_of(problem: Problem, n_threads: int) -> Rows:
+def held_rows(problem: Problem, n_threads: int) -> Rows:
     """The rows of a problem: a part for each thread."""
     n = len(problem.labels)
     n_parts = max(1, min(n_threads, n // _WORTH_A_PART))

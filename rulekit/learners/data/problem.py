@@ -12,7 +12,7 @@ information gain, each class against the rest, of at least LEAST_GAIN nats, and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -38,7 +38,7 @@ from rulekit.learners.data.binning import (
     numeric_column,
 )
 from rulekit.learners.faults import check_codes
-from rulekit.learners.sums_of_rows.histograms import gain_of_each_class, word_counts
+from rulekit.learners.sums_of_rows.histograms import class_totals, gain_of_each_class, word_counts
 from rulekit.numbers import threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import StoredArrays, Table
@@ -69,6 +69,11 @@ class Problem:
     texts: Hashes | None = None
 
     @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.labels)
+
+    @property
     def total(self) -> float:
         """The weight of all rows."""
         return float(self.weights.sum()) * self.weight_unit
@@ -91,6 +96,20 @@ class Problem:
     def weight_of(self, rows: Bools) -> float:
         """The weight of some rows [n]."""
         return float(self.weights[rows].sum()) * self.weight_unit
+
+    def class_weights(self, n_classes: int) -> Floats:
+        """The weight [n_classes] of the rows of each label, in units."""
+        return class_totals(self.weights, self.labels, n_classes)
+
+    def telling(self, positive: Bools) -> Problem:
+        """The same rows with label 1 where their class is among some [K], of which the labels are numbers."""
+        if positive.tolist() == [False, True]:
+            return self
+        return replace(self, labels=positive[self.labels].astype(self.labels.dtype))
+
+    def here(self) -> Problem:
+        """The rows in memory."""
+        return self
 
     @property
     def share(self) -> float:
@@ -346,8 +365,25 @@ def without_twins(
 
     named: columns that stay, whatever they say. Atoms of a structure stay, and columns of one value.
     """
+    alike = _alike(columns, codes)
+    kept, remarks = unlike(columns, alike, named, lambda one, other: np.array_equal(codes[one], codes[other]))
+    return (
+        (tuple(columns[place] for place in kept), codes.of_columns(kept), remarks) if remarks else (columns, codes, ())
+    )
+
+
+def unlike(
+    columns: Sequence[BinnedColumn],
+    alike: Sequence[Sequence[int]],
+    named: Collection[str],
+    equal: Callable[[int, int], bool],
+) -> tuple[list[int], tuple[str, ...]]:
+    """The columns that stay, of groups that part all rows alike one and those that are named; and a note of the others.
+
+    equal: whether two columns have the same codes.
+    """
     kept, pairs, same = list(range(len(columns))), list[str](), True
-    for group in _alike(columns, codes):
+    for group in alike:
         first = min(group, key=lambda place: (columns[place].feature.name not in named, place))
         begun = f"{columns[first].feature.name!r} and "
         for place in group:
@@ -355,12 +391,12 @@ def without_twins(
                 kept.remove(place)
                 pairs.append(f"{begun}not {columns[place].feature.name!r}")
                 begun = ""
-                same = same and columns[place].ordered and np.array_equal(codes[first], codes[place])
+                same = same and columns[place].ordered and equal(first, place)
     if not pairs:
-        return columns, codes, ()
+        return kept, ()
     shown = [*pairs[:_MOST_NAMED], f"{len(pairs) - _MOST_NAMED} more"] if len(pairs) > _MOST_NAMED + 1 else pairs
     why = "they put the rows in the same order" if same else "they part the rows alike"
-    return tuple(columns[place] for place in kept), codes.of_columns(kept), (f"rulekit uses {listed(shown)}: {why}",)
+    return kept, (f"rulekit uses {listed(shown)}: {why}",)
 
 
 def _alike(columns: Sequence[BinnedColumn], codes: MemoryCodes | DiskCodes) -> list[list[int]]:

@@ -19,6 +19,7 @@ from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.data import inputs
 from rulekit.learners.data.folds import InOrder
 from rulekit.learners.data.inputs import TrainingData, check_rows
+from rulekit.learners.data.parted import PartedData, PartedRows
 from rulekit.learners.parameters import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import moderate
 from rulekit.schema import Schema
@@ -75,6 +76,8 @@ def training_data(
     if y is not None:
         store = Store(_budget(settings), in_memory=settings.memory is None)
         return _Gathering(estimator, settings, store, known, time).of([(X, y, sample_weight, groups)])
+    if isinstance(X, PartedRows):
+        return PartedData.of_parts(X)
     if isinstance(X, LabelledTable) and known is None:
         return _of_labelled(estimator, settings, X)
     if _are_blocks(X) and known is None:
@@ -165,16 +168,12 @@ def _counting(
             table, y, weights = table.take(used), y[used], weights[used]
             groups = None if groups is None else groups[used]
     occurs = np.array([all_classes or bool((y == k).any()) for k in range(len(classes))])
-    found, rank = np.unique(classes[occurs], return_inverse=True)
-    if len(found) < 2:
-        raise InputError(
-            f"the label has only one class, {found[0]!s}", where="y", fix="a classifier needs rows of two classes"
-        )
+    found, rank = inputs.occurring(classes, occurs)
     lookup = np.zeros(len(classes), dtype=np.min_scalar_type(len(found) - 1))
     lookup[occurs] = rank
     # classes that are in order already have the labels that there are: a byte less for each row
     labels = y if np.array_equal(lookup, np.arange(len(lookup))) and y.dtype == lookup.dtype else lookup[y]
-    return TrainingData(table, tuple(found.tolist()), labels, weights, groups, prices[occurs][np.argsort(rank)])
+    return TrainingData(table, found, labels, weights, groups, prices[occurs][np.argsort(rank)])
 
 
 def _tell_left_out(classes: Array, y: Array, used: Bools) -> None:

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
-from rulekit.graph.evaluation.evaluator import decide_each
 from rulekit.graph.language.words import counted, listed
-from rulekit.graph.leaves import readers
 from rulekit.graph.model_parts import Ladder, Rung, macro_f1
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rung_of
 from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
+from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run
 from rulekit.learners.models.assembly import decision_of, default_of, graph_of, prefixes
@@ -264,8 +262,8 @@ def sized_jointly(
     known = min((run.curve.wrong.shape[1] for run in runs if run.curve is not None and run.curve.cut), default=longest)
     measured = {size: places for size, places in rows.items() if size <= known}
     curve = None
-    if plan.folds is not None and plan.folds.dealt is not None:
-        curve = joint_curve(path.frame, runs, list(measured.values()), table, problem, plan.folds.dealt)
+    if plan.folds is not None:
+        curve = joint_curve(path.frame, runs, list(measured.values()), table, problem, plan.folds)
     smallest, checked, nothing = None, False, False
     chosen = list(rows.values())[-1] if rows else tuple(0 for _ in runs)
     if curve is not None:
@@ -342,14 +340,14 @@ def _with_words(
 
 
 def joint_curve(
-    frame: Frame, runs: Sequence[Run], rows: Sequence[Sequence[int]], table: Table, problem: Problem, fold: Ints
+    frame: Frame, runs: Sequence[Run], rows: Sequence[Sequence[int]], table: Table, problem: Problem, folds: Folds
 ) -> Curve | None:
     """The held-out errors of the whole model by the places of the questions on their paths, which a row lists.
 
     Each question's own error, of its class against the rest, says little of the model: classes compete. What every
     fold has learned is kept, so that its models are joined as the final model is, and decide the rows of that fold.
-    table: the training rows; problem: the same, labels are class indices; fold [n]: of each row. Only folds that all
-    questions have finished count; None without any.
+    table: the training rows; problem: the same, labels are class indices. Only folds that all questions have finished
+    count; None without any.
     """
     n_folds = min(len(run.folds) for run in runs)
     if not n_folds or not rows:
@@ -360,20 +358,8 @@ def joint_curve(
     ]
     decisions = [_decisions(frame, [[run.folds[k].nothing for run in runs], *made[k]]) for k in range(n_folds)]
     n_classes = len(frame.classes)
-    confusion = np.zeros((n_folds, len(rows) + 1, n_classes, n_classes))  # true, decided
-    used = tuple(sorted(readers([root for each in decisions for decision in each for root in decision.roots])))
     default = default_of(frame) if frame.kind == "several" else 0
-    start = 0
-    for block in table.select(used).blocks():
-        part = slice(start, start + block.n_rows)
-        start += block.n_rows
-        within, labels, weight = fold[part], problem.labels[part], problem.weights[part]
-        for k in range(n_folds):
-            held = within == k
-            decided = decide_each(decisions[k], default, block.take(held))
-            for row, pairs in enumerate(n_classes * labels[held].astype(np.int64) + decided):
-                pairs_of = np.bincount(pairs, weight[held], n_classes * n_classes)
-                confusion[k, row] += pairs_of.reshape(n_classes, n_classes)
+    confusion = folds.confusions(table, frame, decisions, default)
     right = confusion.diagonal(axis1=2, axis2=3)
     wrong = (confusion.sum(axis=(2, 3)) - right.sum(axis=2)) * problem.weight_unit
     weights = confusion[:, 0].sum(axis=(1, 2)) * problem.weight_unit

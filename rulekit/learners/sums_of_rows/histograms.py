@@ -45,17 +45,26 @@ def quantise_by_class(weights: Floats, labels: Ints, factors: Floats) -> tuple[I
     of them, where a limit or a ridge is stated in rows. The factors are rounded before they are multiplied, so that
     with them, too, a row of weight 2 counts like two rows; the sums do not depend on the order of the rows.
     """
-    totals = class_totals(weights, labels, len(factors))
+    factors, unit = class_steps(class_totals(weights, labels, len(factors)), len(weights), factors)
+    return in_steps(weights, labels, factors, unit), unit
+
+
+def class_steps(totals: Floats, n_rows: int, factors: Floats) -> tuple[Floats, float]:
+    """The factors [K] by which the weights of rows are multiplied, and the unit; totals [K]: of the weights."""
     factors = moderate(factors)
     total = math.fsum((totals * factors).tolist())
-    factors = factors * max(1.0, max(float(len(weights)), math.fsum(totals.tolist())) / total)
+    factors = factors * max(1.0, max(float(n_rows), math.fsum(totals.tolist())) / total)
     unit = _unit_of(math.fsum((totals * factors).tolist()))
     steps = np.minimum(unit, np.ldexp(1.0, np.frexp(factors)[1] - _FACTOR_BITS))
-    factors = np.rint(factors / steps) * steps
-    if weights.strides == (0,):
+    return np.rint(factors / steps) * steps, unit
+
+
+def in_steps(weights: Floats, labels: Ints, factors: Floats, unit: float) -> Ints:
+    """Weights [n] times the factor of their label, in units."""
+    if weights.strides == (0,) and len(weights):
         each = _steps(weights[0] * factors, unit)
-        return np.broadcast_to(each[:1], weights.shape) if np.all(each == each[0]) else each[labels], unit
-    return _steps(weights * factors[labels], unit), unit
+        return np.broadcast_to(each[:1], weights.shape) if np.all(each == each[0]) else each[labels]
+    return _steps(weights * factors[labels], unit)
 
 
 def _steps(weights: Floats, unit: float) -> Ints:
