@@ -43,7 +43,7 @@ from rulekit.learners.data.inputs import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.data.parted import PartedFolds, PartedProblem, in_memory
+from rulekit.learners.data.parted import PartedProblem, folds_of, in_memory
 from rulekit.learners.data.problem import Problem, with_words, without_twins
 from rulekit.learners.data.training_rows import reporter, training_data
 from rulekit.learners.faults import blamed, check_class, check_remarks, guard, rows_unchanged
@@ -239,8 +239,7 @@ class RuleLearner(ABC):
         questions = self.prepare(problem, questions, data, classes)
         folds = None
         if getattr(settings, "stopping", "none") == "cv":
-            kept = PartedFolds if isinstance(problem, PartedProblem) else Folds
-            folds = kept(problem, settings.n_folds, data.groups, int(seed))
+            folds = folds_of(problem, settings.n_folds, data.groups, int(seed))
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, self.size_parameter, 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
         plan = LearningPlan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))

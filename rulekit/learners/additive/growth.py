@@ -5,7 +5,7 @@ At last rules leave the largest sum again, one by one, and of each size the bett
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Ints
+from rulekit.arrays import Bools, Ints, distinct_rows
 from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, extensions
 from rulekit.learners.additive.literals import (
     Layout,
@@ -32,9 +32,11 @@ from rulekit.learners.additive.literals import (
     with_literal,
 )
 from rulekit.learners.contract import Watch
+from rulekit.learners.data.parted import rows_of as rows_in_parts
+from rulekit.learners.data.parts import Answer
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.plain import Clause, covered, multiples
-from rulekit.learners.sums_of_rows.histograms import RowCells
+from rulekit.learners.sums_of_rows.histograms import RowCells, count_cells
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
 Role = Literal["free", "stays", "decides"]
@@ -204,6 +206,35 @@ class SumPlan:
     drawn: list[tuple[Problem, Problem]] = field(default_factory=list)
 
 
+def all_cells(problem: Problem) -> RowCells:
+    """One cell of all rows, whose labels it has where they are here."""
+    cells, unit = RowCells.of_all(problem.labels, problem.weights), problem.weight_unit
+    positive, total = (round(weight / unit) for weight in (problem.positive, problem.total))
+    return replace(cells, counts=np.array([[total - positive, positive]]))
+
+
+def cells_of(part: Problem) -> Generator[Answer, Sequence[Clause], None]:
+    """Answer as a part of the rows: which clauses hold together, eight in a byte, and its weight of label 0 and 1."""
+    clauses = yield []
+    marks, counts = np.zeros((0, -(-len(clauses) // 8)), dtype=np.uint8), np.zeros((0, 2), dtype=np.int64)
+    for rows, codes in part.codes.parts(part.n_rows):
+        n = rows.stop - rows.start
+        holds = np.array([covered(clause, codes, n) for clause in clauses]).reshape(len(clauses), n)
+        own = np.ascontiguousarray(np.packbits(holds, axis=0).T)
+        first, cell = distinct_rows(own)
+        sums = count_cells(cell, part.labels[rows], part.weights[rows], len(first))
+        marks, counts = merged_cells(np.concatenate([marks, own[first]]), np.concatenate([counts, sums]))
+    yield [marks, counts]
+
+
+def merged_cells(marks: npt.NDArray[np.uint8], counts: Ints) -> tuple[npt.NDArray[np.uint8], Ints]:
+    """Each kind of cell once, in the order of its marks, with the sum of its counts."""
+    first, cell = distinct_rows(marks)
+    sums = np.zeros((len(first), 2), dtype=np.int64)
+    np.add.at(sums, cell, counts)
+    return marks[first], sums
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SumSearch:
     """The search for sums on the rows of a problem."""
@@ -229,7 +260,7 @@ class SumSearch:
 
     def begun(self) -> GrownSum:
         """The sum of the known rules that stay alone."""
-        cells = RowCells.of_all(self.problem.labels, self.problem.weights)
+        cells = all_cells(self.problem)
         found = GrownSum((), cells, RuleWeights(0.0, np.zeros(0), np.inf))
         for each in self.plan.known:
             if each.role != "free":
@@ -377,12 +408,13 @@ class SumSearch:
         return found[::-1]
 
     def _of_rules(self, rules: tuple[WeightedRule, ...]) -> GrownSum:
-        """The sum of some rules, of no weights yet."""
-        problem, n = self.problem, len(self.problem.labels)
-        cells, both = RowCells.of_all(problem.labels, problem.weights), np.array([False, True])
-        held = run_threads(lambda rule: covered(rule.clause, problem.codes, n), rules, self.n_threads)
-        for each in held:
-            cells, _ = cells.with_condition(each.view(np.uint8), both)
+        """The sum of some rules, of no weights yet; its cells are in the order of the rules that hold."""
+        clauses = [rule.clause for rule in rules]
+        answers = rows_in_parts(self.problem, self.n_threads).each(cells_of, [clauses])
+        marks, counts = (np.concatenate([each[k] for each in answers]) for k in (0, 1))
+        marks, counts = merged_cells(marks, counts)
+        holds = np.unpackbits(marks, axis=1, count=len(rules)).view(bool)
+        cells = replace(all_cells(self.problem), holds=holds, counts=counts)
         return GrownSum(rules, cells, RuleWeights(0.0, np.zeros(len(rules)), np.inf)).without_rows()
 
     def shortened(self, found: GrownSum) -> RuleWeights:

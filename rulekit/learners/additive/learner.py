@@ -18,8 +18,8 @@ from rulekit.learners.additive.growth import GrownSum, KnownRule, Role, SumPlan,
 from rulekit.learners.additive.literals import Layout, Literal, Literals, Penalties, RuleWeights
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Variants
 from rulekit.learners.data.binning import Codes, least_side
-from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.parted import drawn, folds_of, gathered, is_few
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.plain import (
@@ -264,16 +264,19 @@ class WeightedRules(RuleLearner):
     ) -> list[Question]:
         """The questions with their plan; raises InputError for promises or a start that sums cannot keep."""
         settings: AdditiveRulesSettings = questions[0].settings
+        if is_few(problem, _ROWS):  # rules are looked for on all rows
+            problem, questions = problem.here(), gathered(questions)
         refuse_for_sums(settings, classes)
         layout = Layout.of(problem.columns, Allowed.of(problem.columns, data.table.constraints))
         plan = SumPlan(
             layout, complexities(settings, problem.total), settings.max_rules, settings.beam, settings.polish
         )
-        problem, known = with_known(problem, questions, data, classes)
-        return [
-            replace(question, problem=replace(problem, labels=question.problem.labels), plan=replace(plan, known=own))
-            for question, own in zip(questions, known, strict=True)
-        ]
+        further, known = with_known(problem, questions, data, classes)
+        found = list[Question]()
+        for question, own in zip(questions, known, strict=True):
+            rows = question.problem if further is problem else replace(further, labels=question.problem.labels)
+            found.append(replace(question, problem=rows, plan=replace(plan, known=own)))
+        return found
 
     def nothing(self, question: Question) -> Candidate:
         """The rules that stay, or the share of the positive rows where there are none."""
@@ -327,8 +330,8 @@ def complexities(settings: AdditiveRulesSettings, rows: float) -> tuple[Penaltie
 def _seen(question: Question) -> Problem:
     """The rows from which rules are looked for; those that are kept weigh as much as all rows do."""
     problem, most = question.problem, _ROWS_OF_A_FOLD if question.fold else _ROWS
-    if problem.total <= most:
-        return problem
+    if is_few(problem, most):
+        return problem.here()
     drawn_last = question.plan.drawn
     seen = next((rows for of, rows in drawn_last if of is problem), None)
     if seen is None:
@@ -359,11 +362,12 @@ def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
 def _raced(question: Question) -> int:
     """The complexity of the least log loss on a third of the rows, learned on the others."""
     problem, plan = question.problem, question.plan
-    fold = fold_of_rows(problem, _PARTS, question.groups, question.seed)
-    if len(plan.complexities) == 1 or int(fold.max(initial=0)) == 0:
+    folds = folds_of(problem, _PARTS, question.groups, question.seed)
+    if len(plan.complexities) == 1 or folds.count() == 1:
         return 0
-    held = problem.take(fold == 0)
-    question = replace(question, problem=problem.take(fold != 0), watch=NO_WATCH, fold=True)
+    held = folds.held(problem, 0)
+    held = held.here() if is_few(held, _ROWS) else drawn(held, _ROWS, question.seed)
+    question = replace(question, problem=folds.training(problem, 0), watch=NO_WATCH, fold=True)
     seen = _seen(question)
     paths = [list(_sums(question, each, seen)) for each in plan.complexities]
     losses = [exact_sum(held.weights * _held_out_losses(path[-1], held)) if path else np.inf for path in paths]

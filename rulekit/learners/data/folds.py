@@ -92,7 +92,8 @@ class Folds:
     def training(self, problem: Problem, k: int) -> Problem:
         """The rows of a problem outside a fold."""
         kept = np.asarray(self.of_rows() != k)
-        return without_mute_words(problem.take(kept), self.problem.labels[kept])
+        kept_labels = self.problem.labels[kept] if len(self.problem.labels) else kept[:0].astype(np.uint8)
+        return without_mute_words(problem.take(kept), kept_labels)
 
     def held(self, problem: Problem, k: int) -> Problem:
         """The rows of a problem in a fold."""

@@ -19,7 +19,7 @@ from rulekit.graph.decisions import Decision
 from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph, class_array
-from rulekit.learners.contract import Frame
+from rulekit.learners.contract import Frame, Question
 from rulekit.learners.data import folds as dealing
 from rulekit.learners.data.binning import Asked, BinnedColumn, MemoryCodes, answer, bin_parts, code_type
 from rulekit.learners.data.inputs import TrainingData, occurring
@@ -37,10 +37,12 @@ from rulekit.tables.table import Table
 class View:
     """Some rows of a part, and what is to be told of them: label 1 of which classes (none: the labels are classes).
 
-    fold: without the rows of that fold, or, held, these alone (None: all rows).
+    fold: without the rows of that fold, or, held, these alone (None: all rows). silent: the classes whose rows weigh
+    nothing.
     """
 
     positive: tuple[bool, ...] = ()
+    silent: tuple[bool, ...] = ()
     fold: int | None = None
     held: bool = False
 
@@ -94,6 +96,8 @@ class TrainingPart:
         """Some of the rows as a problem; kept, since each step asks it."""
         if view not in self.views:
             problem = self.problem if not view.positive else self.problem.telling(np.array(view.positive))
+            if view.silent:
+                problem = silenced(problem, self.problem, np.array(view.silent))
             if view.fold is not None:
                 assert self.fold is not None
                 problem = problem.take(self.fold == view.fold if view.held else self.fold != view.fold)
@@ -155,10 +159,13 @@ def keep_columns(part: TrainingPart, kept: Sequence[int]) -> None:
     )
 
 
-def hashed(part: TrainingPart, view: View, seed: int) -> tuple[Hashes, Array, Ints]:
-    """The hash, the label and the weight (one of all, where they are equal) of each row of a view."""
+def hashed(part: TrainingPart, view: View, seed: int, labelled: bool) -> tuple[Hashes, Array, Ints]:
+    """The hash, the label and the weight (one of all, where they are equal) of each row of a view.
+
+    labelled: whether the label counts in the hash.
+    """
     problem = part.view(view)
-    beside = (problem.labels,) if view.positive else ()
+    beside = (problem.labels,) if labelled else ()
     weights = problem.weights[:1] if problem.weights.strides == (0,) else problem.weights
     return dealing.row_hashes(problem, seed, *beside), problem.labels, weights
 
@@ -228,18 +235,22 @@ class PartedProblem(Problem):
 
     @property
     def total(self) -> float:
-        return float(self.sums.sum()) * self.weight_unit
+        return float(self._weights().sum()) * self.weight_unit
 
     @property
     def positive(self) -> float:
-        return float(self.sums[:, list(self.view.positive)].sum()) * self.weight_unit
+        return float(self._weights()[:, list(self.view.positive)].sum()) * self.weight_unit
+
+    def _weights(self) -> Ints:
+        """What the rows of each part and class weigh [P, K]."""
+        return self.sums * ~np.array(self.view.silent) if self.view.silent else self.sums
 
     @property
     def weighted(self) -> bool:
         return self.unequal
 
     def class_weights(self, n_classes: int) -> Floats:
-        return np.asarray(self.sums.sum(axis=0), dtype=np.float64)
+        return np.asarray(self._weights().sum(axis=0), dtype=np.float64)
 
     def telling(self, positive: Bools) -> PartedProblem:
         return replace(self, view=replace(self.view, positive=tuple(positive.tolist())))
@@ -264,10 +275,10 @@ class PartedProblem(Problem):
     def drawn(self, most: int, seed: int) -> Problem:
         """Draw rows as `rulekit.learners.data.folds.drawn` does."""
         if self.n_rows < dealing.BY_HASH:
-            hashes, _, weights = self.hashed(seed)
+            hashes, _, weights = self.hashed(seed, labelled=True)
             numbers, times = dealing.drawn_rows(hashes, weights, most)
             return replace(self.at(numbers), weights=times, weight_unit=1.0)
-        by_part = self.sums.sum(axis=1)
+        by_part = self._weights().sum(axis=1)
         below = np.cumsum(by_part)
         marks = dealing.marks_of(int(below[-1]), most)
         places = self.parts.each(places_of, self.view, ByPart((below - by_part).tolist()), marks)
@@ -275,9 +286,9 @@ class PartedProblem(Problem):
         times = share_equal(np.concatenate([each for _, each in own]).astype(np.int64))
         return replace(self._taken([each for each, _ in own]), weights=times, weight_unit=1.0)
 
-    def hashed(self, seed: int) -> tuple[Hashes, Array, Ints]:
+    def hashed(self, seed: int, *, labelled: bool) -> tuple[Hashes, Array, Ints]:
         """The hash, label and weight [n] of each row: of fewer than BY_HASH rows, and nothing else of them."""
-        found = self.parts.each(hashed, self.view, seed)
+        found = self.parts.each(hashed, self.view, seed, labelled)
         weights = [np.broadcast_to(own, len(hashes)) for hashes, _, own in found]
         hashes, labels = (np.concatenate([each[k] for each in found]) for k in (0, 1))
         return hashes, labels, share_equal(np.concatenate(weights))
@@ -320,6 +331,12 @@ class PartedFolds(dealing.Folds):
 
     by_fold: list[tuple[Ints, Ints]] | None = None
 
+    def of_rows(self) -> Ints:
+        """The fold [n] of each row, of fewer than BY_HASH, which may be in memory."""
+        self._dealt()
+        assert self.dealt is not None
+        return self.dealt
+
     def _dealt(self) -> list[tuple[Ints, Ints]]:
         if self.by_fold is None:
             problem = self.problem
@@ -329,11 +346,11 @@ class PartedFolds(dealing.Folds):
             if n_rows >= dealing.BY_HASH:
                 counts = sum(parts.tell(deal_by_hash, self.n_folds, self.seed, n_rows))
             else:
-                hashes, labels, weights = problem.hashed(self.seed)
+                hashes, labels, weights = problem.hashed(self.seed, labelled=False)
                 rows = Problem((), MemoryCodes(()), labels, weights, problem.weight_unit)
                 fold = dealing.fold_of_hashes(rows, hashes, self.n_folds, None)
-                counts = np.bincount(fold)
-                own = ByPart(np.split(fold.astype(np.uint8), np.cumsum(problem.counts.sum(axis=1))[:-1]))
+                self.dealt, counts = fold.astype(np.uint8), np.bincount(fold)
+                own = ByPart(np.split(self.dealt, np.cumsum(problem.counts.sum(axis=1))[:-1]))
             self.by_fold = parts.tell(deal, own, counts, n_classes)
         return self.by_fold
 
@@ -341,18 +358,54 @@ class PartedFolds(dealing.Folds):
         return len(self._dealt()[0][0])
 
     def training(self, problem: Problem, k: int) -> Problem:
-        assert isinstance(problem, PartedProblem)
-        return problem.of_fold(k, False, self._dealt())
+        if isinstance(problem, PartedProblem):
+            return problem.of_fold(k, False, self._dealt())
+        return super().training(problem, k)
 
     def held(self, problem: Problem, k: int) -> Problem:
-        assert isinstance(problem, PartedProblem)
-        return problem.of_fold(k, True, self._dealt())
+        return (
+            problem.of_fold(k, True, self._dealt()) if isinstance(problem, PartedProblem) else super().held(problem, k)
+        )
 
     def confusions(self, table: Table, frame: Frame, decisions: Sequence[Sequence[Decision]], default: int) -> Ints:
         assert isinstance(self.problem, PartedProblem)
         texts = [[to_json(RuleGraph(frame.schema, frame.classes, each)) for each in own] for own in decisions]
         found: Ints = self.problem.parts.sum(confusions, texts, default, len(frame.classes))
         return found
+
+
+def folds_of(problem: Problem, n_folds: int, groups: Any, seed: int) -> dealing.Folds:
+    """The folds of the rows of a problem, wherever they are."""
+    return (PartedFolds if isinstance(problem, PartedProblem) else dealing.Folds)(problem, n_folds, groups, seed)
+
+
+def silenced(problem: Problem, classes: Problem, silent: Bools) -> Problem:
+    """The problem in which the rows of some classes [K] weigh nothing; classes: the same rows, labels are classes."""
+    if isinstance(problem, PartedProblem):
+        return replace(problem, view=replace(problem.view, silent=tuple(silent.tolist())))
+    return replace(problem, weights=np.where(silent[classes.labels], 0, problem.weights))
+
+
+LIGHT = 8
+"""How many times as many rows are few where they weigh little."""
+
+
+def is_few(problem: Problem, most: int) -> bool:
+    """Whether all rows are looked at, where at most so many are."""
+    return max(problem.total, problem.n_rows / LIGHT) <= most
+
+
+def gathered(questions: Sequence[Question]) -> list[Question]:
+    """The questions with all of their rows in memory."""
+    first = questions[0].problem
+    if not isinstance(first, PartedProblem):
+        return list(questions)
+    rows = replace(first, view=View()).here()
+    found = list[Question]()
+    for question in questions:
+        assert isinstance(question.problem, PartedProblem)
+        found.append(replace(question, problem=rows.telling(np.array(question.problem.view.positive))))
+    return found
 
 
 def in_memory(problem: Problem) -> bool:

@@ -13,11 +13,11 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any, Protocol
 
-from rulekit.arrays import Ints
+from rulekit.arrays import Array
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
-Answer = list[Ints]
+Answer = list[Array]
 Function = Callable[[Problem], Generator[Answer, Any, None]]
 
 _WORTH_A_PART = 1 << 16

@@ -111,6 +111,10 @@ class Problem:
         """The rows in memory."""
         return self
 
+    def at(self, numbers: Ints) -> Problem:
+        """Some rows by their ascending numbers, in memory."""
+        return self.take(numbers)
+
     @property
     def share(self) -> float:
         """The share of the weight that has label 1."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -28,6 +28,8 @@ from rulekit.learners.contract import (
 from rulekit.learners.data.binning import BinnedColumn, Codes, MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.parted import gathered, rows_of, silenced
+from rulekit.learners.data.parts import Answer
 from rulekit.learners.data.problem import HOLDS, Problem, codes_of, with_fixed
 from rulekit.learners.learning import Run
 from rulekit.learners.models.plain import Summed, Terms, clause_node, covered, covered_by_some, rule_of
@@ -35,7 +37,7 @@ from rulekit.learners.parameters import StartSettings, bins, one_of, setting, wh
 from rulekit.learners.promises.kept import Allowed, refuse_broken, required_of, rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.clause_search import clause_price
-from rulekit.learners.rules.rule_paths import Rules, RuleSettings, evenly_spread, few_columns, rule_path
+from rulekit.learners.rules.rule_paths import SEARCHED_ROWS, Rules, RuleSettings, evenly_spread, few_columns, rule_path
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import FIRST_LEVEL_CODE, Feature, Schema
 
@@ -85,8 +87,8 @@ class Cards:
         problem = question.problem
         few = [each.ordered or each.n_codes - FIRST_LEVEL_CODE <= _MOST_LEVELS for each in problem.columns]
         columns = [j for j in columns if few[j]]
-        rows = evenly_spread(len(problem.labels), _LOOKED_AT)
-        part, most = problem if rows is None else problem.take(rows), len(columns)
+        rows = evenly_spread(problem.n_rows, _LOOKED_AT)
+        part, most = problem if rows is None else problem.at(rows), len(columns)
         held = [codes_of(covered(rule, part.codes, len(part.labels))) for rule in rules]
         binned = [part.columns[j] for j in columns]
         # A rule keeps what is promised, so that a point for it does, and one against it does not.
@@ -152,17 +154,10 @@ class Rates:
     @classmethod
     def of(cls, problem: Problem, rules: Rules) -> Rates:
         """The rates of the rows of a problem, with some further rows of the share of all."""
-        n = len(problem.labels)
-
-        def rate(rows: Bools) -> float:
-            right = problem.weight_of(rows & (problem.labels == 1))
-            return (right + _ROWS * problem.share) / (problem.weight_of(rows) + _ROWS)
-
-        return cls(
-            rules,
-            tuple(rate(covered(rule, problem.codes, n)) for rule in rules),
-            rate(~covered_by_some(rules, problem.codes, n)),
-        )
+        found = weights_covered(problem, [*((rule,) for rule in rules), rules])
+        found[-1] = np.array([problem.total - problem.positive, problem.positive]) - found[-1]
+        rates = (found[:, 1] + _ROWS * problem.share) / (found.sum(axis=1) + _ROWS)
+        return cls(rules, tuple(rates[:-1].tolist()), float(rates[-1]))
 
     def probability(self, frame: Frame, prefix: str) -> Node:
         """The noisy-or of the rules and of what holds without any."""
@@ -200,14 +195,35 @@ class DecidingRules:
         return Score(rule, rule, probability, silent, sided=sided, precedence=-float(self.place), stays=self.stays)
 
 
-def candidate_of(problem: Problem, rules: Rules, kept: int = 0, place: int = 0) -> Candidate:
-    """The candidate of some rules, of which the first `kept` were given; place: of its class among several."""
-    holds = covered_by_some(rules, problem.codes, len(problem.labels))
-    right = problem.weight_of(holds & (problem.labels == 1))
-    error = problem.weight_of(holds) - right + problem.positive - right
-    cost = COST_OF_A_LITERAL * sum(clause_price(clause, problem.columns) for clause in rules)
-    model = DecidingRules(rules, place, stays=kept > 0)
-    return Candidate(len(rules), error, error, model, bool(rules) and len(rules) == kept, cost)
+def candidates_of(
+    problem: Problem, path: Sequence[Rules], kept: int = 0, place: int = 0, n_threads: int = 1
+) -> list[Candidate]:
+    """The candidates of some rules each, of which the first `kept` were given; place: of its class among several."""
+    found = list[Candidate]()
+    for rules, (wrong, right) in zip(path, weights_covered(problem, path, n_threads).tolist(), strict=True):
+        error = wrong + (problem.positive - right)
+        cost = COST_OF_A_LITERAL * sum(clause_price(clause, problem.columns) for clause in rules)
+        model = DecidingRules(rules, place, stays=kept > 0)
+        found.append(Candidate(len(rules), error, error, model, bool(rules) and len(rules) == kept, cost))
+    return found
+
+
+def weights_covered(problem: Problem, several: Sequence[Rules], n_threads: int = 1) -> Floats:
+    """The weight [S, 2] of the rows of label 0 and 1 on which one of some rules holds."""
+    if not several:
+        return np.zeros((0, 2))
+    (found,) = rows_of(problem, n_threads).ask(covering, [list(several)])
+    return np.asarray(found * problem.weight_unit)
+
+
+def covering(part: Problem) -> Generator[Answer, Sequence[Rules], None]:
+    """Answer as a part of the rows: the weight of those, by label, on which one of some rules holds."""
+    several = yield []
+    found, positive = np.zeros((len(several), 2), dtype=np.int64), part.labels == 1
+    for k, rules in enumerate(several):
+        holds = covered_by_some(rules, part.codes, part.n_rows)
+        found[k] = part.weights[holds & ~positive].sum(), part.weights[holds & positive].sum()
+    yield [found]
 
 
 # The learner ------------------------------------------------------------------------------------------------------
@@ -262,6 +278,9 @@ class PlainRules(RuleLearner):
     ) -> list[Question]:
         """The questions with given and required rules as further columns, and what each search begins with."""
         settings: RulesSettings = questions[0].settings
+        if problem.n_rows <= SEARCHED_ROWS:  # all are searched
+            problem, questions = problem.here(), gathered(questions)
+        given = problem
         self._cards = Cards.of(settings, data, classes)
         most = settings.max_rules if settings.max_clauses is None else min(settings.max_rules, settings.max_clauses)
         problem, known = rules_of_start(settings, problem, data.table, classes, len(questions))
@@ -269,13 +288,13 @@ class PlainRules(RuleLearner):
         rare = are_rare(shares, settings.ordered is not None)
         if data.taught:  # what counts is how often the rules agree with the teacher
             rare = [False] * len(shares)
-        guided = len(problem.labels) <= _GUIDED
+        guided = problem.n_rows <= _GUIDED
         plans = [
             RuleSettings(most, settings.max_literals, kept, begun, rare=each, guided=guided)
             for (kept, begun), each in zip(known, rare, strict=True)
         ]
         problem, plans = with_promises(problem, plans, data, settings, classes)
-        own = [replace(problem, labels=question.problem.labels) for question in questions]
+        own = [each.problem if problem is given else replace(problem, labels=each.problem.labels) for each in questions]
         if settings.max_features is not None:
             columns = few_columns(own, plans, settings.max_features)
             plans = [replace(plan, columns=columns) for plan in plans]
@@ -298,20 +317,21 @@ class PlainRules(RuleLearner):
         plan: RuleSettings = question.plan
         guide = partial(self._cards.guide, question)
         path = rule_path(question.problem, plan, plan.variants[variant], guide, question.fold)
-        return [candidate_of(question.problem, rules, len(plan.kept), plan.place) for rules in path if rules]
+        some = [rules for rules in path if rules]
+        return candidates_of(question.problem, some, len(plan.kept), plan.place, question.n_threads)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
         """Give each size what predicts its probability."""
         for run in runs:
             run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
             if run.question.settings.report == "all":  # a card over all columns needs no rule
-                run.nothing = self._reported(run.question, candidate_of(run.question.problem, ()))
+                run.nothing = self._reported(run.question, *candidates_of(run.question.problem, [()]))
 
     def nothing(self, question: Question) -> Candidate:
         """No rule: the probability is the share of the class; of two classes the more frequent one is decided."""
-        if question.plan.weights is None:
+        if question.plan.whole is None:
             return super().nothing(question)
-        found = candidate_of(question.problem, (), place=question.plan.place)
+        (found,) = candidates_of(question.problem, [()], place=question.plan.place)
         report = None if question.fold else Rates.of(_whole(question).problem, ())
         return replace(found, model=DecidingRules((), question.plan.place, report))
 
@@ -331,8 +351,7 @@ class PlainRules(RuleLearner):
 
 def _whole(question: Question) -> Question:
     """The question about all rows, those of classes before it too."""
-    weights = question.plan.weights
-    return question if weights is None else replace(question, problem=replace(question.problem, weights=weights))
+    return question if question.plan.whole is None else replace(question, problem=question.plan.whole)
 
 
 def _in_one_list(
@@ -343,19 +362,16 @@ def _in_one_list(
     Rows of the classes before it weigh nothing to a class: their own rules come first. The last class, of which the
     model is where no rule holds, needs no rules.
     """
-    weights = np.bincount(problem.labels, problem.weights, len(classes))
+    weights = problem.class_weights(len(classes))
     if settings.default is not None:
         weights[classes.index(settings.default)] = np.inf
     order = np.lexsort((-np.arange(len(classes)), weights))  # of equally frequent ones the first is the default
     place = np.argsort(order)
     problems, placed = [], []
     for k, (each, plan) in enumerate(zip(own, plans, strict=True)):
-        before = place[problem.labels] < place[k]
         last = place[k] == len(classes) - 1
-        problems.append(each if last else replace(each, weights=np.where(before, 0, problem.weights)))
-        placed.append(
-            replace(plan, rules=len(plan.kept) if last else plan.rules, place=int(place[k]), weights=problem.weights)
-        )
+        problems.append(each if last else silenced(each, problem, place < place[k]))
+        placed.append(replace(plan, rules=len(plan.kept) if last else plan.rules, place=int(place[k]), whole=each))
     return problems, placed
 
 

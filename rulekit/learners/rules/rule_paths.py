@@ -32,7 +32,7 @@ from rulekit.tables.kinds.hints import steps_of
 Rules = tuple[Clause, ...]
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
-_SEARCHED_ROWS, _OF_A_FOLD = 1 << 15, 1 << 13  # evenly spread ones; sizes and variants are told apart by fewer
+SEARCHED_ROWS, _OF_A_FOLD = 1 << 15, 1 << 13  # evenly spread ones; sizes and variants are told apart by fewer
 _BEGUN_ROWS = 1 << 12  # or an eighth of these, on which the rules to begin with are looked for
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
 _FEW_CODES = 32  # of each category, where covers of single levels are begun with
@@ -69,8 +69,8 @@ class RuleSettings:
     kept: rules that stay as they are; begun: rules that the search may begin with. allowed: which rules keep the
     constraints (None: all); columns: in which rules are looked for (None: all). rare: whether a class is so rare
     that it is worth more errors to find its rows. guided: whether a guide helps the search. place: of its class in the
-    list of all classes; weights: of all rows [n], where those of classes before it weigh nothing in its search (None:
-    as they are).
+    list of all classes; whole: its problem, where the rows of classes before it weigh nothing in its search (None: as
+    it is).
     """
 
     rules: int = 8
@@ -82,7 +82,7 @@ class RuleSettings:
     rare: bool = False
     guided: bool = False
     place: int = 0
-    weights: Ints | None = None
+    whole: Problem | None = None
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -101,13 +101,13 @@ def rule_path(
 
     fold: what is found is only measured, so that fewer rows are searched.
     """
+    orders = level_orders(problem.columns)
+    whole, sample = problem, evenly_spread(problem.n_rows, _OF_A_FOLD if fold else SEARCHED_ROWS)
+    problem = problem if sample is None else problem.at(sample)
     target = problem.labels.astype(np.float64)
     if variant.trust and guide is not None:
-        target = (1.0 - variant.trust) * target + variant.trust * guide(problem)
-    orders = level_orders(problem.columns)
-    whole, sample = problem, evenly_spread(len(problem.labels), _OF_A_FOLD if fold else _SEARCHED_ROWS)
-    if sample is not None:
-        problem, target = problem.take(sample), target[sample]
+        guided = guide(whole)
+        target = (1.0 - variant.trust) * target + variant.trust * (guided if sample is None else guided[sample])
     if not usable_columns(problem, settings):
         return [settings.kept]
     search = _search(problem, target, whole, settings, variant)
@@ -163,7 +163,7 @@ def _search(problem: Problem, target: Floats, whole: Problem, settings: RuleSett
     target [n]: the labels, or the mean of them and of a probability.
     """
     deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
-    share = len(problem.labels) / len(whole.labels)
+    share = problem.n_rows / whole.n_rows
     price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
     at = variant.at if problem.share < 0.5 else 1.0 - variant.at
     kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
