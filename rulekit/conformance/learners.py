@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ from rulekit.graph.nodes import Among
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Ability, OutOfTimeError, Watch
+from rulekit.learners.data.parted import HeldParts, PartedRows, TrainingPart
 from rulekit.learners.faults import checked_mask, misspelt
 from rulekit.learners.rule_learner import HOOKS, RuleLearner
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
 from rulekit.targets import find_target, target_names
 from rulekit.verification.parity import verify
@@ -76,6 +79,7 @@ def learner_checks(learner: Learner, settings: Mapping[str, Any], *, sklearn: bo
             "parity with every target": fitted.check_targets,
             "stopped at every unit": fitted.check_stops,
             **({"memory and blocks": fitted.check_memory} if "memory" in learner.abilities else {}),
+            **({"parts": fitted.check_parts} if "parts" in learner.abilities else {}),
         }.items():
             yield Check(f"{kind} classes: {name}", run)
     two = _Fitted(learner, settings, 2)
@@ -209,6 +213,16 @@ class _Fitted:
         require(self.graph(memory="2GB") == self.usual, "another model out of memory")
         blocks = ((self.table.take(part), self.y[part]) for part in np.array_split(np.arange(len(self.y)), 4))
         require(self.graph(blocks) == self.usual, "another model from blocks")
+
+    def check_parts(self) -> None:
+        """One part or several, one empty and one of a single row, in any order, teach the same model."""
+        labels, y = np.unique(self.y, return_inverse=True)
+        rows, n = LabelledTable(self.table, y.astype(np.int64), tuple(labels.tolist())), len(y)
+        for cuts in ((0, n), (0, n // 2, n), (0, 1, n // 3, n), (0, 5, 5, 60, n // 2, n - 9, n - 1, n)):
+            parts = [TrainingPart(rows.take(np.arange(a, b)), k) for k, (a, b) in enumerate(pairwise(cuts))]
+            model = self.learner(**self.settings)
+            model.fit_rules(PartedRows(HeldParts(parts[::-1]), rows.take(np.zeros(0, dtype=np.int64))))
+            require(model.rule_graph_ == self.usual, f"another model from {len(parts)} parts")
 
     def check_targets(self) -> None:
         """Every installed target decides as the model does, which is proved where the target can be read."""

@@ -41,6 +41,7 @@ Ability = Literal[
     "categories",
     "start",
     "memory",
+    "parts",
     "several",
     "ranked",
     "weights",
@@ -50,7 +51,7 @@ Ability = Literal[
     "require",
     "missing_never_helps",
 ]
-"""What a learner can: go on from given rules (start), learn out of memory, keep monotone marks, ...
+"""What a learner can: go on from given rules (start), learn out of memory or from parts of the rows elsewhere, ...
 
 The last five are constraints (docs/check.md). interactions: rules stay within groups of columns; apart: some columns
 never meet in a rule.
@@ -263,6 +264,7 @@ _NEEDS: Mapping[str, tuple[Ability, str]] = {
     "start": ("start", "does not go on from given rules"),
     "freeze": ("start", "does not go on from given rules"),
     "memory": ("memory", "learns in memory only"),
+    "engine": ("parts", "learns in one process only"),
     "ordered": ("ranked", "does not learn ranked classes"),
     "monotone": ("monotone", "cannot promise a monotone column"),
     "forbid": ("apart", "cannot promise which columns stand in one rule"),

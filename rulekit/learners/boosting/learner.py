@@ -318,7 +318,7 @@ class AdaBoostStumps(RuleLearner):
     size_parameter = "n_estimators"
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         (
-            *("missing", "categories", "memory", "several", "ranked", "weights"),
+            *("missing", "categories", "memory", "parts", "several", "ranked", "weights"),
             *("monotone", "apart", "missing_never_helps"),
         )
     )

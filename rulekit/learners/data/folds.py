@@ -24,7 +24,7 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
 from rulekit.graph.leaves import readers
-from rulekit.learners.contract import Frame
+from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.data.binning import DiskCodes, MemoryCodes
 from rulekit.learners.data.problem import Problem, mix, without_mute_words
 from rulekit.learners.sums_of_rows.histograms import share_equal
@@ -99,9 +99,11 @@ class Folds:
         """The rows of a problem in a fold."""
         return problem.take(self.of_rows() == k)
 
-    def confusions(self, table: Table, frame: Frame, decisions: Sequence[Sequence[Decision]], default: int) -> Ints:
+    def confusions(
+        self, table: Table, classes: tuple[ClassLabel, ...], decisions: Sequence[Sequence[Decision]], default: int
+    ) -> Ints:
         """By fold and model the weight of its rows by class and decision; see `confusions`."""
-        return confusions(table, self.problem, self.of_rows(), decisions, default, len(frame.classes))
+        return confusions(table, self.problem, self.of_rows(), decisions, default, len(classes))
 
 
 def confusions(

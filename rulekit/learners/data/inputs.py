@@ -161,6 +161,14 @@ def occurring(classes: Array, occurs: Array) -> tuple[tuple[ClassLabel, ...], In
     return tuple(found.tolist()), rank
 
 
+def tell_left_out(classes: Array, rows: Ints, used: Ints) -> None:
+    """Warn of classes whose rows all weigh 0, which are left out with them; used [K]: of the rows [K] the others."""
+    gone = np.flatnonzero((rows > 0) & (used == 0))
+    if len(gone):
+        shown = ", ".join(repr(label) for label in classes[gone].tolist())
+        warnings.warn(f"all rows of {shown} have weight 0; no row is decided so", stacklevel=6)
+
+
 def classes_of(y: Array) -> tuple[Array, Array]:
     """The distinct labels in sorted order, and which of them each row has."""
     if not _is_text(y):

@@ -18,16 +18,16 @@ from rulekit.arrays import Array, Bools, Floats, Hashes, Ints
 from rulekit.graph.decisions import Decision
 from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
-from rulekit.graph.rule_graph import RuleGraph, class_array
-from rulekit.learners.contract import Frame, Question
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph, class_array
+from rulekit.learners.contract import Question
 from rulekit.learners.data import folds as dealing
 from rulekit.learners.data.binning import Asked, BinnedColumn, MemoryCodes, answer, bin_parts, code_type
-from rulekit.learners.data.inputs import TrainingData, occurring
+from rulekit.learners.data.inputs import TrainingData, occurring, tell_left_out
 from rulekit.learners.data.parts import Answer, HeldRows, Rows, added, held_rows
 from rulekit.learners.data.problem import Problem, mix, recoded, unlike
 from rulekit.learners.data.quantiles import SortedPart
 from rulekit.learners.sums_of_rows.histograms import class_steps, in_steps, lead_by_code, moderate, share_equal
-from rulekit.schema import Feature
+from rulekit.schema import Feature, Schema
 from rulekit.shown.statistics import ExactWeights, rounded
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
@@ -106,8 +106,8 @@ class TrainingPart:
 
 
 def class_sums(part: TrainingPart, n_classes: int) -> tuple[list[int], Ints]:
-    """The weight of each class, in units of 2^-1074, and its rows."""
-    counts = np.bincount(part.y, minlength=n_classes)
+    """The weight of each class, in units of 2^-1074; its rows of positive weight, and all of them [2, K]."""
+    counts = np.array([np.bincount(y, minlength=n_classes) for y in (part.y, part.rows.y)])
     if part.weights.strides == (0,):
         return ExactWeights(None, len(part.y)).by(part.y, n_classes), counts
     sums, step = [0] * n_classes, 1 << 24
@@ -120,13 +120,14 @@ def class_sums(part: TrainingPart, n_classes: int) -> tuple[list[int], Ints]:
 def weigh(part: TrainingPart, places: Ints, factors: Floats, unit: float) -> tuple[list[int], Ints]:
     """Give the rows their classes [n] and weights [n]; the least and the largest weight, and the weight of classes.
 
-    places [K]: the number of each class; factors [K]: what a row of it counts.
+    places [K]: the number of each class, -1 without a row; factors [K]: what a row of it counts.
     """
-    labels = places[part.y].astype(np.min_scalar_type(max(1, len(places) - 1)))
+    n_classes = int(places.max()) + 1
+    labels = places[part.y].astype(np.min_scalar_type(n_classes - 1))
     weights = share_equal(in_steps(part.weights, part.y, factors, unit))
     part.problem = Problem((), MemoryCodes(()), labels, weights, unit)
     ends = [int(weights.min()), int(weights.max())] if len(weights) else []
-    return ends, np.bincount(labels, weights, len(places)).astype(np.int64)
+    return ends, np.bincount(labels, weights, n_classes).astype(np.int64)
 
 
 def bin_pass(part: TrainingPart, asked: Asked) -> Answer:
@@ -367,10 +368,13 @@ class PartedFolds(dealing.Folds):
             problem.of_fold(k, True, self._dealt()) if isinstance(problem, PartedProblem) else super().held(problem, k)
         )
 
-    def confusions(self, table: Table, frame: Frame, decisions: Sequence[Sequence[Decision]], default: int) -> Ints:
+    def confusions(
+        self, table: Table, classes: tuple[ClassLabel, ...], decisions: Sequence[Sequence[Decision]], default: int
+    ) -> Ints:
         assert isinstance(self.problem, PartedProblem)
-        texts = [[to_json(RuleGraph(frame.schema, frame.classes, each)) for each in own] for own in decisions]
-        found: Ints = self.problem.parts.sum(confusions, texts, default, len(frame.classes))
+        schema = Schema(table.features)
+        texts = [[to_json(RuleGraph(schema, classes, each)) for each in own] for own in decisions]
+        found: Ints = self.problem.parts.sum(confusions, texts, default, len(classes))
         return found
 
 
@@ -453,9 +457,11 @@ class PartedData(TrainingData):
     def of_parts(cls, rows: PartedRows) -> PartedData:
         """The data of all parts; raises InputError where all rows are of one class."""
         empty, found = rows.empty, rows.parts.each(class_sums, len(rows.empty.classes))
-        exact, counts = reduce(added, (own for own, _ in found)), np.array([own for _, own in found])
+        exact, both = reduce(added, (own for own, _ in found)), np.array([own for _, own in found])
+        counts, labels = both[:, 0], class_array(empty.classes)
+        tell_left_out(labels, both[:, 1].sum(axis=0), counts.sum(axis=0))
         occurs = np.flatnonzero(counts.sum(axis=0))
-        classes, ranks = occurring(class_array(empty.classes), occurs)
+        classes, ranks = occurring(labels, occurs)
         own = np.full(len(empty.classes), -1)
         own[occurs] = ranks
         prices = np.ones(len(empty.classes)) if empty.cost is None else np.array(empty.cost)

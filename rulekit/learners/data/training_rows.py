@@ -6,16 +6,16 @@ memory together with a memory budget, whose columns go to disk; a LabelledTable,
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Bools, Floats
+from rulekit.arrays import Array, Floats
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.rule_graph import ClassLabel, class_array
+from rulekit.learners.contract import refuse_unable
 from rulekit.learners.data import inputs
 from rulekit.learners.data.folds import InOrder
 from rulekit.learners.data.inputs import TrainingData, check_rows
@@ -77,12 +77,26 @@ def training_data(
         store = Store(_budget(settings), in_memory=settings.memory is None)
         return _Gathering(estimator, settings, store, known, time).of([(X, y, sample_weight, groups)])
     if isinstance(X, PartedRows):
+        refuse_in_parts(type(estimator), settings)
         return PartedData.of_parts(X)
     if isinstance(X, LabelledTable) and known is None:
         return _of_labelled(estimator, settings, X)
     if _are_blocks(X) and known is None:
         return _Gathering(estimator, settings, Store(_budget(settings))).of(X)
     raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
+
+
+_NOT_IN_PARTS = ("start", "require", "points", "memory")
+
+
+def refuse_in_parts(learner: Any, settings: Any) -> None:
+    """Raises InputError for what no learner does with rows that are elsewhere."""
+    refuse_unable(learner, {"engine": True})
+    for name in _NOT_IN_PARTS:
+        if getattr(settings, name, None):
+            raise InputError(
+                "this needs all rows in one process", where=name, fix="leave it out, or leave out the engine"
+            )
 
 
 def reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
@@ -164,7 +178,9 @@ def _counting(
         if not used.any():
             raise InputError("the weights are all zero", where="sample_weight", fix="give some row a weight above 0")
         if not used.all():
-            _tell_left_out(classes, y, used)
+            inputs.tell_left_out(
+                classes, np.bincount(y, minlength=len(classes)), np.bincount(y[used], minlength=len(classes))
+            )
             table, y, weights = table.take(used), y[used], weights[used]
             groups = None if groups is None else groups[used]
     occurs = np.array([all_classes or bool((y == k).any()) for k in range(len(classes))])
@@ -174,14 +190,6 @@ def _counting(
     # classes that are in order already have the labels that there are: a byte less for each row
     labels = y if np.array_equal(lookup, np.arange(len(lookup))) and y.dtype == lookup.dtype else lookup[y]
     return TrainingData(table, found, labels, weights, groups, prices[occurs][np.argsort(rank)])
-
-
-def _tell_left_out(classes: Array, y: Array, used: Bools) -> None:
-    """Warn of classes whose rows all weigh 0, which are left out with them; used [n]: the other rows."""
-    gone = sorted(set(np.unique(y).tolist()) - set(np.unique(y[used]).tolist()))
-    if gone:
-        shown = ", ".join(repr(label) for label in classes[gone].tolist())
-        warnings.warn(f"all rows of {shown} have weight 0; no row is decided so", stacklevel=5)
 
 
 class _Gathering:

@@ -264,7 +264,7 @@ class PlainRules(RuleLearner):
     size_parameter = "max_rules"
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         (
-            *("missing", "categories", "start", "memory", "several", "ranked", "weights"),
+            *("missing", "categories", "start", "memory", "parts", "several", "ranked", "weights"),
             *("monotone", "apart", "require", "missing_never_helps"),
         )
     )

@@ -359,7 +359,7 @@ def joint_curve(
     decisions = [_decisions(frame, [[run.folds[k].nothing for run in runs], *made[k]]) for k in range(n_folds)]
     n_classes = len(frame.classes)
     default = default_of(frame) if frame.kind == "several" else 0
-    confusion = folds.confusions(table, frame, decisions, default)
+    confusion = folds.confusions(table, frame.classes, decisions, default)
     right = confusion.diagonal(axis1=2, axis2=3)
     wrong = (confusion.sum(axis=(2, 3)) - right.sum(axis=2)) * problem.weight_unit
     weights = confusion[:, 0].sum(axis=(1, 2)) * problem.weight_unit
