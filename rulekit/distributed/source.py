@@ -20,21 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Ints, pl
+from rulekit.arrays import Bools, Ints, pl
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Label, Schema
 from rulekit.tables.kinds.builders import DecidedColumn, Dictionary
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import ColumnBuilder, KindChanged, refuse_units
-from rulekit.tables.labels import (
-    LabelledTable,
-    check_weight,
-    classes_of_keys,
-    parse_cost,
-    plain_values,
-    refuse_weight,
-    unlabelled_note,
-)
+from rulekit.tables.labelling import classes_of
+from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, plain_values, refuse_weight, unlabelled_note
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import Column, RawTable, factorize, place, take_column
 from rulekit.tables.raw.files import first_bytes
@@ -45,7 +38,6 @@ from rulekit.tables.table import Budget, Store
 MOST_TEXTS = Budget(1 << 30)
 """What the distinct texts of a part, and of all parts together, may take is a share of it."""
 _SHOWN = 6
-_OPENED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +103,10 @@ def parts_of(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[Fil
     first: ParquetFile | None = None
     parts: list[FilePart] = []
     for file in _files(Path(path)):
-        opened = _opened(file, file.stat().st_mtime_ns)
+        opened = _opened(file)
         if first is None:
-            first = opened
-            refuse_options(options, first.names, Path(path).name)
+            refuse_options(options, opened.names, Path(path).name)
+        first = first or opened
         _refuse_other_columns(first, opened)
         for group, rows in enumerate(opened.groups):
             start = parts[-1].start + parts[-1].rows if parts else 0
@@ -136,51 +128,49 @@ def refuse_options(options: ReadingOptions, names: Sequence[str], source: str) -
 
 
 def _files(path: Path) -> Iterator[Path]:
-    entries = [path]
-    if path.is_dir():
-        entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
-        if not entries:
-            raise InputError("a folder without a Parquet file", where=str(path), fix="give one with the rows")
-    for entry in entries:
-        if first_bytes(entry, 4) != b"PAR1":
-            what, fix = "an engine reads Parquet, and this is none", "write the rows as Parquet"
-            raise InputError(what, where=entry.name, fix=fix)
-        yield entry
+    if not path.is_dir():
+        yield path
+        return
+    entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+    if not entries:
+        raise InputError("a folder without a Parquet file", where=str(path), fix="give one with the rows")
+    yield from entries
 
 
-@lru_cache(maxsize=_OPENED)
-def _opened(path: Path, changed: int) -> ParquetFile:
-    """A file whose groups of rows are read; changed: when it was, since a worker may outlive a file."""
+def _opened(path: Path) -> ParquetFile:
+    if first_bytes(path, 4) != b"PAR1":
+        what, fix = "an engine reads Parquet, and this is none", "write the rows as Parquet"
+        raise InputError(what, where=path.name, fix=fix)
+    return _opened_since(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _opened_since(path: Path, _changed: int) -> ParquetFile:
+    """A file whose groups of rows are read, which is opened again when it was changed: a worker may outlive it."""
     return ParquetFile(path, 1)
 
 
 def _refuse_other_columns(first: ParquetFile, other: ParquetFile) -> None:
     """Raises InputError where files differ; a column of nulls alone, which has no type of its own, fits any."""
-    where, fix = f"{other.source}, column ", "write all files with the same columns of the same types"
+    fix = "write all files with the same columns of the same types"
     for name in (*first.names, *other.names):
         mine, theirs = first.types.get(name), other.types.get(name)
-        if mine is None or theirs is None:
-            lacking = first if mine is None else other
-            raise InputError(f"{lacking.source} has no such column", where=f"{where}{name!r}", fix=fix)
-        if mine != theirs and pl.Null not in (mine, theirs):
-            raise InputError(f"{theirs}, and {mine} in {first.source}", where=f"{where}{name!r}", fix=fix)
+        if mine != theirs and (mine is None or theirs is None or pl.Null not in (mine, theirs)):
+            what = f"{theirs or 'no such column'} here, {mine or 'none'} in {first.source}"
+            raise InputError(what, where=place(other.source, name), fix=fix)
 
 
 def raw_part(part: Any, options: ReadingOptions) -> RawTable:
     """The raw columns that the options ask for: of a part of a file, or of a frame of pandas or polars."""
     dropped = options.dropped() - options.label_columns().keys()
     if not isinstance(part, FilePart):
-        unread = [name for name in part.columns if str(name) in dropped]
         raw = raw_table(part[[name for name in part.columns if str(name) not in dropped]], "frame")
-        return replace(raw, unread=tuple(map(str, unread)))
-    path = Path(part.path)
-    first_bytes(path, 4)  # there is such a file
-    opened = _opened(path, path.stat().st_mtime_ns)
+        return replace(raw, unread=tuple(str(name) for name in part.columns if str(name) in dropped))
+    opened = _opened(Path(part.path))
     if opened.groups[part.group : part.group + 1] != (part.rows,):
-        raise InputError("the file was changed while it was read", where=path.name, fix="train again")
+        raise InputError("the file was changed while it was read", where=opened.source, fix="train again")
     raw = opened.group(part.group, [name for name in opened.names if name not in dropped])
-    unread = [name for name in opened.names if name in dropped]
-    return replace(raw, source=part.source, unread=tuple(unread))
+    return replace(raw, source=part.source, unread=tuple(name for name in opened.names if name in dropped))
 
 
 # What is seen and known ------------------------------------------------------------------------------------------
@@ -190,16 +180,14 @@ def seen_in(raw: RawTable, options: ReadingOptions, start: int = 0, budget: Budg
     """What the rows of a part show; raises InputError as `read_labelled`, with the numbers of rows in the source."""
     refuse_options(options, raw.known_names, raw.source)
     declared, store = options.features(raw.known_names), Store(budget, in_memory=True)
-    columns: dict[str, tuple[Column, Ints | None]] = {}
-    raw, gaps = _with_label(raw, options, start)
-    weight = 0.0
-    for column in raw.columns:
+    keys, label = Dictionary(options.target or "", store, raw.source), _label(raw, options)
+    missing = keys.add(label, declared[label.name].missing_tokens)
+    columns, weight = dict[str, tuple[Column, Ints | None]](), 0.0
+    for column in _kept(raw, missing, start).columns:
         feature = declared[column.name]
-        if column.name == options.target:
-            keys = Dictionary(column.name, store, raw.source)
-            keys.add(column, feature.missing_tokens)
+        if column.name == label.name:
             rows, counts = keys.witnesses()
-            columns[column.name] = take_column(column, rows), counts
+            columns[label.name] = take_column(label, rows), counts
         elif column.name == options.weight:
             weights = plain_values(column, feature, raw.source)
             refuse_weight(weights, place(raw.source, column.name), start)
@@ -208,20 +196,20 @@ def seen_in(raw: RawTable, options: ReadingOptions, start: int = 0, budget: Budg
             builder = ColumnBuilder(feature, options, raw.source, store, start=start)
             builder.add(column)
             columns[column.name] = builder.witness(column)
-    n_rows = raw.n_rows + len(gaps)
-    return Seen(start, n_rows, raw.n_rows, raw.source, raw.known_names, columns, start + gaps[:_SHOWN], weight)
-
-
-def _with_label(raw: RawTable, options: ReadingOptions, start: int) -> tuple[RawTable, Ints]:
-    """The rows that have a label, and the numbers in the part of those that have none."""
-    target = options.target or ""
-    tokens = options.missing_tokens(raw.known_names).get(target, ())
-    label = next(column for column in raw.columns if column.name == target)
-    missing = factorize(label, tokens)[1] < 0
-    columns = (take_column(column, ~missing) if missing.any() else column for column in raw.columns)
-    kept = tuple(replace(column, first_row=start) for column in columns)
     gaps = np.flatnonzero(missing)
-    return replace(raw, columns=kept, n_rows=raw.n_rows - len(gaps)), gaps
+    kept = raw.n_rows - len(gaps)
+    return Seen(start, raw.n_rows, kept, raw.source, raw.known_names, columns, start + gaps[:_SHOWN], weight)
+
+
+def _label(raw: RawTable, options: ReadingOptions) -> Column:
+    return next(column for column in raw.columns if column.name == options.target)
+
+
+def _kept(raw: RawTable, missing: Bools, start: int) -> RawTable:
+    """The rows with a label."""
+    columns = [take_column(column, ~missing) for column in raw.columns] if missing.any() else raw.columns
+    placed = tuple(replace(column, first_row=start) for column in columns)
+    return replace(raw, columns=placed, n_rows=raw.n_rows - int(missing.sum()))
 
 
 def known_of(seen: Sequence[Seen], options: ReadingOptions, budget: Budget = MOST_TEXTS) -> Known:
@@ -230,7 +218,6 @@ def known_of(seen: Sequence[Seen], options: ReadingOptions, budget: Budget = MOS
     if not seen:
         raise InputError("there is a header but no row", fix="give at least one row")
     source, names, target = seen[0].source, seen[0].names, options.target or ""
-    refuse_options(options, names, source)
     for each in seen:
         if each.columns.keys() != seen[0].columns.keys():
             name = min(each.columns.keys() ^ seen[0].columns.keys())
@@ -244,25 +231,20 @@ def known_of(seen: Sequence[Seen], options: ReadingOptions, budget: Budget = MOS
     if gaps := n_rows - sum(kept):
         first = np.concatenate([each.unlabelled for each in seen])[:_SHOWN]
         notes = (unlabelled_note(first, gaps, n_rows, place(source, target), options.missing_target),)
-    keys, counts, _ = labels.ordered()
-    as_text = target in options.categories() or labels.listed
-    class_of, classes, found = classes_of_keys(
-        keys, counts, target, source, as_text=as_text, positive=options.positive, ordered=options.ordered
-    )
+    class_of, classes, found = classes_of(labels, options)
     if options.weight is not None:
         check_weight(np.array([each.weight for each in seen]), place(source, options.weight))
     features = [name for name in seen[0].columns if name != target]
     if not features:
         raise InputError("no column is left beside the target", where=source, fix="give features")
-    decided = [
-        _decided(ColumnBuilder(declared[name], options, source, store, True), [each.columns[name] for each in seen])
-        for name in features
-    ]
-    refuse_units([column.feature for column in decided], source)
+    builders = [ColumnBuilder(declared[name], options, source, store, reread=True) for name in features]
+    decided = [_decided(builder, [each.columns[builder.feature.name] for each in seen]) for builder in builders]
+    found_features = tuple(column.feature for column in decided)
+    refuse_units(found_features, source)
     return Known(
-        features=tuple(column.feature for column in decided),
+        features=found_features,
         classes=classes,
-        class_of=dict(zip(keys, class_of.tolist(), strict=True)),
+        class_of=dict(zip(labels.number_of, class_of.tolist(), strict=True)),
         rows=sum(kept),
         starts=tuple(np.cumsum([0, *kept[:-1]]).tolist()),
         target=target,
@@ -292,15 +274,15 @@ def _decided(builder: ColumnBuilder, witnesses: Sequence[tuple[Column, Ints | No
 
 def labelled(raw: RawTable, known: Known, options: ReadingOptions, start: int = 0) -> LabelledTable:
     """The rows of a part that have a label, as they stand in the table of all rows."""
-    raw, _ = _with_label(raw, options, start)
-    declared, by_name = options.features(raw.known_names), {column.name: column for column in raw.columns}
-    keys, codes = factorize(by_name[known.target], declared[known.target].missing_tokens)
+    declared = options.features(raw.known_names)
+    keys, codes = factorize(_label(raw, options), declared[known.target].missing_tokens)
     if strange := [key for key in keys if key not in known.class_of]:
         what = f"a label {strange[0]!r} that was not there before"
         raise InputError(what, where=place(raw.source, known.target), fix="train again")
-    y = np.array([known.class_of[key] for key in keys], dtype=np.int64)[codes]
-    weight = None
+    y = np.array([known.class_of[key] for key in keys], dtype=np.int64)[codes[codes >= 0]]
+    kept, weight = _kept(raw, codes < 0, start), None
     if options.weight is not None:
-        weight = plain_values(by_name[options.weight], declared[options.weight], raw.source)
-    table = encode(raw, known.schema)
+        column = next(column for column in kept.columns if column.name == options.weight)
+        weight = plain_values(column, declared[options.weight], raw.source)
+    table = encode(kept, known.schema)
     return LabelledTable(table, y, known.classes, weight, None, known.cost, known.target, known.ordered)

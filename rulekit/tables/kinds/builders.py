@@ -219,19 +219,22 @@ def _first(values: Array, odd: Callable[[Array], Bools]) -> list[int]:
 
 def _deciding(values: Array) -> list[int]:
     """Of numbers the rows that show each fact of `NumberBuilder` which any of them shows."""
-    rows = [row for odd in (np.isposinf, np.isneginf, np.isfinite) for row in _first(values, odd)]
-    finite = np.isfinite(values)
-    if not finite.any():
-        return rows
+    finite, rows = np.isfinite(values), list[int]()
     if not finite.all():
-        values = np.where(finite, values, values[np.argmax(finite)])  # a value that is there, so that none is lost
+        rows = [row for odd in (np.isposinf, np.isneginf) for row in _first(values, odd)]
+        rows += _first(values, np.isfinite)
+        values = np.where(finite, values, values[rows[-1]]) if finite.any() else values[:0]  # by one that is there
+    if not len(values):
+        return rows
     least, most = int(values.argmin()), int(values.argmax())
     whole = _first(values, lambda part: _miss(part, 0))
-    with np.errstate(over="ignore"):
-        rows += [least, most, *whole, *_first(values, lambda part: part.astype(np.float32) != part)]
+    rows += [least, most, *whole]
+    if values.dtype != np.float32:
+        with np.errstate(over="ignore"):
+            rows += _first(values, lambda part: part.astype(np.float32) != part)
     if whole or max(-values[least], values[most]) > _SURELY_FIXED:
-        wide = values.astype(np.float64)
-        rows += [row for places in _PLACES for row in _first(wide, lambda part: _miss(part, places))]  # noqa: B023
+        for places in _PLACES:
+            rows += _first(values, lambda part: _miss(part.astype(np.float64), places))  # noqa: B023
     return rows
 
 

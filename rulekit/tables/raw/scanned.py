@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -219,23 +220,28 @@ class _Thrift:
         return None
 
 
+_TAKING = threading.Lock()
+
+
 @contextlib.contextmanager
 def refusing_damage(what: str, file: Path) -> Iterator[None]:
     """Raises InputError where polars cannot read the file, without what its panics write to standard error.
 
-    What else is written there meanwhile is written afterwards.
+    What else is written there meanwhile is written afterwards. Of several threads one takes it for all.
     """
     import zlib
 
     with contextlib.ExitStack() as stack:
         kept, dropped = -1, False
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # no standard error
-            sys.stderr.flush()
-            own = os.dup(2)
-            stack.callback(os.close, own)
-            written = stack.enter_context(tempfile.TemporaryFile())
-            os.dup2(written.fileno(), 2)
-            kept = own
+        if _TAKING.acquire(blocking=False):
+            stack.callback(_TAKING.release)
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # no standard error
+                sys.stderr.flush()
+                own = os.dup(2)
+                stack.callback(os.close, own)
+                written = stack.enter_context(tempfile.TemporaryFile())
+                os.dup2(written.fileno(), 2)
+                kept = own
         try:
             yield
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
