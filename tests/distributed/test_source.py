@@ -269,11 +269,7 @@ def test_sentences_are_refused(tmp_path: Path) -> None:
         gathered(parts, options)
     frame = pl.DataFrame({"s": map(str, range(200_000)), "y": [0, 1] * 100_000})
     with pytest.raises(InputError, match="different texts do not fit into the allowed memory"):
-        seen_in(
-            raw_part(pl.DataFrame({"s": map(str, range(200_000)), "y": [0, 1] * 100_000}), options),
-            options,
-            budget=Budget(1),
-        )
+        seen_in(raw_part(frame, options), options, budget=Budget(1))
 
 
 def test_other_sources_are_refused_by_the_name_of_the_file(tmp_path: Path) -> None:
