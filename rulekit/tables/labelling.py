@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Ints
 from rulekit.errors import InputError
 from rulekit.names import column_title
-from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.schema import FIRST_LEVEL_CODE, Feature, Label
 from rulekit.tables.kinds.builders import Dictionary
 from rulekit.tables.kinds.dress import quoted_word
 from rulekit.tables.kinds.inference import ColumnBuilder, KindChanged, assembled
@@ -201,24 +201,15 @@ class _LabelledReading:
         if self.n_rows == 0:
             raise InputError("there is a header but no row", where=source, fix="give at least one row")
         dropped = self._note_dropped()
-        keys, counts, place_of = self.target.ordered()
         if options.label_separator is not None:
             label = class_key(options.positive) if options.positive is not None else ""
-            rows = dict(zip(keys, counts.tolist(), strict=True))
+            rows = dict(zip(self.target.number_of, self.target.counts.tolist(), strict=True))
             if not (rows.get(label) and rows.get(without_label(label))):
                 what = f"{'every' if rows.get(label) else 'no'} row has the label {label!r}"
                 raise InputError(what, where=place(source, target), fix="name another label")
-        class_of, classes, found_notes = classes_of_keys(
-            keys,
-            counts,
-            target,
-            source,
-            as_text=target in options.categories() or self.target.listed,
-            positive=options.positive,
-            ordered=options.ordered,
-        )
+        place_of, classes, found_notes = classes_of(self.target, options)
         cost = parse_cost(options.cost, len(classes))
-        y = self._mapped(self.target, class_of[place_of], len(classes))
+        y = self._mapped(self.target, place_of, len(classes))
         weight = group = None
         if options.weight is not None:
             weight = check_weight(self.weight.read(), place(source, options.weight))
@@ -242,6 +233,21 @@ class _LabelledReading:
             mapped[done : done + len(part)] = lookup[part]
             done += len(part)
         return mapped
+
+
+def classes_of(labels: Dictionary, options: ReadingOptions) -> tuple[Ints, tuple[Label, ...], tuple[str, ...]]:
+    """The index [labels] of the class that each label by number names, the classes in order, and notes."""
+    keys, counts, place_of = labels.ordered()
+    class_of, classes, notes = classes_of_keys(
+        keys,
+        counts,
+        labels.name,
+        labels.source,
+        as_text=labels.name in options.categories() or labels.listed,
+        positive=options.positive,
+        ordered=options.ordered,
+    )
+    return class_of[place_of], classes, notes
 
 
 _FEWEST, _MOST, _COLUMNS = 100, 50_000, 200

@@ -337,15 +337,19 @@ def times_of(builder: ColumnBuilder | None, options: ReadingOptions, n_rows: int
 
 def check_weight(weight: Floats, where: str = "weight") -> Floats:
     """The weights [n] if all are finite and none negative, and their sum positive; else raises InputError."""
-    bad = ~(np.isfinite(weight) & (weight >= 0.0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"weight {weight[row]} in data row {row + 1}", where=where, fix="weights are finite and not negative"
-        )
+    refuse_weight(weight, where)
     if not weight.sum() > 0.0:
         raise InputError("all weights are zero", where=where, fix="give some row a weight")
     return weight
+
+
+def refuse_weight(weight: Floats, where: str, start: int = 0) -> None:
+    """Raises InputError for a weight that is negative or not finite; start: the number of the first row."""
+    bad = ~(np.isfinite(weight) & (weight >= 0.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = f"weight {weight[row]} in data row {start + row + 1}"
+        raise InputError(what, where=where, fix="weights are finite and not negative")
 
 
 def parse_cost(cost: str | tuple[float, float] | None, n_classes: int = 2) -> tuple[float, float] | None:

@@ -6,7 +6,7 @@ function words and tokens of one row only, which no rule could be learned from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -69,7 +69,7 @@ class NumberBuilder:
         self._blocks.append((len(values), dtype))
         self.valued |= set() if empty else {dtype.kind}
         held = isinstance(self.column, HeldColumn) and values.dtype == self.column.dtype == np.float32
-        if held and _has_fraction(values[:_HEAD]):
+        if held and _has_fraction(values[:_HEAD]) and not _has_minus_zero(values):
             self.column.add(values)  # no truth values, no integers: the rows of an array are used as they are
         else:
             # Minus zero is zero; an infinity of the wider type is one of the narrower, too.
@@ -106,7 +106,7 @@ class NumberBuilder:
         """The column under its feature, which is decided: its width, how it is shown.
 
         display: None where it may be Boolean. width: as declared; else float64 only if the values are integers or fixed
-        decimals that collide in float32. seconds: the values are seconds since 1970-01-01.
+        decimals that lie closer than float32 can tell apart. seconds: the values are seconds since 1970-01-01.
         """
         present, truths, whole, least = self._facts()
         kinds = self.valued or {dtype.kind for _, dtype in self._blocks}
@@ -116,9 +116,7 @@ class NumberBuilder:
             note = f"column {feature.name!r} has no values; it is kept as numeric"
             return DecidedColumn(feature, self._as(encoded_dtype(feature)), (note,))
         display = "datetime" if seconds and display != "date" else display or "plain"
-        merged = 0 if width == "float64" else self._merged()
-        collide = merged and width is None and (whole or self._are_fixed_decimals())
-        wide = bool(width == "float64" or display == "datetime" or collide)
+        wide = width == "float64" or display == "datetime" or (width is None and self._are_too_fine(whole))
         if display == "plain" and whole:
             display = "count" if least == 0.0 else "integer"
         if is_currency(feature.unit) and display in ("plain", "integer", "count"):
@@ -126,7 +124,8 @@ class NumberBuilder:
         feature = replace(feature, precision="float64" if wide else "float32", display=display)
         note = f"column {feature.name!r} is kept in float64, since float32 would merge its values"
         notes = (note,) if wide and display != "datetime" else ()
-        return DecidedColumn(feature, self._as(encoded_dtype(feature)), notes, 0 if wide else merged)
+        merged = 0 if wide else self._merged()
+        return DecidedColumn(feature, self._as(encoded_dtype(feature)), notes, merged)
 
     def _facts(self) -> tuple[bool, bool, bool, float]:
         """Whether there is a value, all are 0 or 1, all finite ones integers of at most 2^53; and the least one."""
@@ -142,8 +141,34 @@ class NumberBuilder:
             truths = truths and bool(((known == 0.0) | (known == 1.0)).all())
             known = known[np.isfinite(known)]
             finite = finite or len(known) > 0
-            whole = whole and bool(((np.rint(known) == known) & (np.abs(known) <= LARGEST_EXACT_INTEGER)).all())
+            whole = whole and not _miss(known, 0).any()
         return present, truths, whole and finite, least
+
+    def _are_too_fine(self, whole: bool) -> bool:
+        """Whether numbers with so many places as these have lie closer than float32 tells the largest of them apart.
+
+        One value decides, not two that collide, so that parts of the rows agree with all of them.
+        """
+        if self.column.dtype == np.float32:
+            return False
+        largest, left = 0.0, [0] if whole else list(_PLACES)
+        for part in self.column.parts():
+            finite = part[np.isfinite(part)]
+            largest = max(largest, float(np.abs(finite).max(initial=0.0)))
+            left = left if whole else [places for places in left if not _miss(finite, places).any()]
+            if not left:
+                return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.spacing(np.float32(largest)) > 10.0 ** -left[0])
+
+    def witnesses(self, *, seconds: bool = False) -> list[int]:
+        """A few rows that decide what `encoded` decides as all rows do, beside those of other parts too."""
+        values = self.column.read()
+        rows = _deciding(values)
+        if seconds:
+            days = values.astype(np.float64) / SECONDS_PER_DAY
+            rows += _deciding(days) + _first(days, lambda part: _miss(part, 0))
+        return sorted(set(rows))
 
     def _merged(self) -> int:
         """How many distinct values fewer there are in float32."""
@@ -160,18 +185,6 @@ class NumberBuilder:
                 merged += int(np.count_nonzero((wide[1:] != wide[:-1]) & (narrow[1:] == narrow[:-1])))
         return merged
 
-    def _are_fixed_decimals(self) -> bool:
-        """Whether all finite values are the doubles nearest decimals of one number of places, at most six."""
-        scales = [10.0**places for places in range(1, 7)]
-        for part in self.column.parts():
-            finite = part[np.isfinite(part)].astype(np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                for scale in tuple(scales):
-                    scaled = np.rint(finite * scale)
-                    if not ((np.abs(scaled) <= LARGEST_EXACT_INTEGER) & (scaled / scale == finite)).all():
-                        scales.remove(scale)
-        return bool(scales)
-
     def _as(self, dtype: np.dtype[np.generic]) -> EncodedColumn:
         """The column in another width."""
         if self.column.dtype == dtype:
@@ -179,9 +192,59 @@ class NumberBuilder:
         changed = self._store.writer(dtype)
         with np.errstate(over="ignore"):
             for part in self.column.parts():
-                changed.add(part)
+                changed.add(part.astype(dtype) + dtype.type(0))  # what is too small for the narrower is zero
         self.column.remove()
         return changed
+
+
+_PLACES = range(1, 7)
+"""How many decimal places numbers may have that count as fixed decimals."""
+
+
+def _miss(values: Array, places: int) -> Bools:
+    """Which finite values are not the doubles nearest decimals of so many places, or too large for that."""
+    scale = 10.0**places
+    with np.errstate(over="ignore"):
+        scaled = np.rint(values * scale if places else values)
+        return np.asarray((np.abs(scaled) > LARGEST_EXACT_INTEGER) | ((scaled / scale if places else scaled) != values))
+
+
+def _first(values: Array, odd: Callable[[Array], Bools]) -> list[int]:
+    """The number of the first value that is odd, if there is one; mostly it is among the very first."""
+    for part in (values[:_HEAD], values):
+        if (found := odd(part)).any():
+            return [int(np.argmax(found))]
+    return []
+
+
+def _deciding(values: Array) -> list[int]:
+    """Of numbers the rows that show each fact of `NumberBuilder` which any of them shows."""
+    finite, rows = np.isfinite(values), list[int]()
+    if not finite.all():
+        rows = [row for odd in (np.isposinf, np.isneginf) for row in _first(values, odd)]
+        rows += _first(values, np.isfinite)
+        values = np.where(finite, values, values[rows[-1]]) if finite.any() else values[:0]  # by one that is there
+    if not len(values):
+        return rows
+    least, most = int(values.argmin()), int(values.argmax())
+    whole = _first(values, lambda part: _miss(part, 0))
+    rows += [least, most, *whole]
+    if values.dtype != np.float32:
+        with np.errstate(over="ignore"):
+            rows += _first(values, lambda part: part.astype(np.float32) != part)
+    if whole or max(-values[least], values[most]) > _SURELY_FIXED:
+        for places in _PLACES:
+            rows += _first(values, lambda part: _miss(part.astype(np.float64), places))  # noqa: B023
+    return rows
+
+
+_SURELY_FIXED = LARGEST_EXACT_INTEGER // 10**6
+"""A whole number up to here is a decimal of any number of places."""
+
+
+def _has_minus_zero(values: Array) -> bool:
+    """Whether a float32 column is found to hold minus zero; one of a matrix, through which it takes long, is not."""
+    return values.flags.c_contiguous and bool((values.view(np.int32) == np.iinfo(np.int32).min).any())
 
 
 def _has_fraction(head: Array) -> bool:
@@ -217,8 +280,11 @@ class Dictionary:
         """Whether the keys are levels that a container listed; in its order, unless blocks list other ones."""
         return self.types == {LevelColumn}
 
-    def add(self, column: Column, tokens: tuple[str, ...] = ()) -> Bools:
-        """The next rows of the column; says which are missing. Raises InputError where its texts do not fit."""
+    def add(self, column: Column, tokens: tuple[str, ...] = (), stands_for: Ints | None = None) -> Bools:
+        """The next rows of the column; says which are missing. Raises InputError where its texts do not fit.
+
+        stands_for: how many rows each of them counts for, by default 1.
+        """
         keys, codes = factorize(column, tokens)
         if (codes >= 0).any() or isinstance(column, LevelColumn):
             self.types.add(type(column))
@@ -228,7 +294,7 @@ class Dictionary:
         self.store.spend(n_bytes, f"{what} different texts", place(self.source, self.name))
         self.number_of.update(zip(fresh, range(len(self.number_of), len(self.number_of) + len(fresh)), strict=True))
         number = np.array([*(self.number_of[key] for key in keys), -1], dtype=np.int32)[codes]
-        counts = np.bincount(number + 1, minlength=len(self.number_of) + 1)[1:]
+        counts = np.bincount(number + 1, stands_for, len(self.number_of) + 1)[1:].astype(np.int64, copy=False)
         counts[: len(self.counts)] += self.counts
         self.counts = counts
         self.numbers.add(number)
@@ -247,6 +313,13 @@ class Dictionary:
         places = np.empty(len(keys), dtype=np.int64)
         places[order] = np.arange(len(keys))
         return in_order, self.counts[order], places
+
+    def witnesses(self) -> tuple[Ints, Ints]:
+        """The first row of each key that a row has, and how many have it."""
+        numbers, first = self.numbers.read(), np.empty(len(self.counts) + 1, dtype=np.int64)
+        first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several rows the last one stays
+        used = np.flatnonzero(self.counts)
+        return first[used], self.counts[used]
 
     def first_row(self, wanted: Bools) -> tuple[int, str]:
         """The first row that holds one of the wanted keys [keys] by number, of which some row does, and the key."""

@@ -202,13 +202,15 @@ def numeric_values(column: Column, feature: Feature, source: str, also: str = ""
         if feature.form and column.dressed:
             return _undressed(column, feature, source)
         numbers = _with_given(column.numbers(), column, feature, source)
+        written = numbers.is_not_null()
         parse, expected = _READ.get(display, (None, "a number"))
         if parse is not None and numbers.null_count() > column.cells.null_count():
-            numbers = numbers.zip_with(numbers.is_not_null(), parse(column.cells))
+            numbers = numbers.zip_with(written, parse(column.cells))
         _refuse_unparsed(column, numbers, expected, source)
         values = as_floats(numbers)
         refuse_large_integers(column, values, source)
-        values = blank_numbers(values, tokens)
+        if tokens:  # 1 means missing where it is written, and not where true is
+            values = np.where(written.to_numpy(), blank_numbers(values, tokens), values)
     if display in _DATES:
         refuse_digits_of_dates(column, values, display, source)
     return values

@@ -41,6 +41,7 @@ from rulekit.tables.raw.columns import (
     parse_booleans,
     place,
     refuse_large_integers,
+    take_column,
 )
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import EncodedColumn, HeldColumn, Store, Table, arrays_of
@@ -61,6 +62,7 @@ class ColumnBuilder:
     """One feature column while it comes: numbers, a dictionary of texts or sets of words, whichever its blocks ask for.
 
     reread: whether the source can be read again, so that numbers need not be turned back into the texts they were.
+    start: the number of the first row, for messages.
     """
 
     feature: Feature
@@ -68,6 +70,7 @@ class ColumnBuilder:
     source: str
     store: Store
     reread: bool = False
+    start: int = 0
     _held: NumberBuilder | Dictionary | TextBuilder | None = None
     _decimal: str = "."
     _seconds: bool | None = None
@@ -83,9 +86,12 @@ class ColumnBuilder:
     def _where(self) -> str:
         return place(self.source, self.feature.name)
 
-    def add(self, column: Column) -> None:
-        """The next rows; raises InputError naming row and column, KindChanged where the file must be read again."""
-        column = replace(column, first_row=0 if self._held is None else self._held.rows)
+    def add(self, column: Column, stands_for: Ints | None = None) -> None:
+        """The next rows; raises InputError naming row and column, KindChanged where the file must be read again.
+
+        stands_for: for how many rows each of them stands, where it is a witness of others.
+        """
+        column = replace(column, first_row=self.start + (0 if self._held is None else self._held.rows))
         kind, tokens = self.kind, self.feature.missing_tokens
         if isinstance(column, TextColumn):
             self._decimal = column.decimal
@@ -104,7 +110,7 @@ class ColumnBuilder:
             column = replace(column, dressed=True) if isinstance(column, TextColumn) else column
             self._numbers().add(numeric_values(column, feature, self.source), np.dtype(np.float64))
         elif kind or isinstance(column, LevelColumn):
-            self._keys().add(column, tokens)
+            self._keys().add(column, tokens, stands_for)
             self._note_levels(column)
         elif _is_empty(column):
             rows, dtype = column_length(column), column.values.dtype if isinstance(column, NumberColumn) else None
@@ -115,7 +121,7 @@ class ColumnBuilder:
         elif isinstance(column, TextColumn) or isinstance(self._held, Dictionary):
             if self.reread and not isinstance(column, TextColumn):
                 raise KindChanged(self.feature.name)
-            self._keys().add(column, tokens)
+            self._keys().add(column, tokens, stands_for)
         else:
             self._note_time(column)
             self._unit = self._unit or column.unit
@@ -168,6 +174,26 @@ class ColumnBuilder:
             if first != own and (column.ordered or first[1]):
                 fix = "give every block the same ordered categories"
                 raise InputError("the order of the levels differs between blocks of rows", where=self._where, fix=fix)
+
+    def witness(self, column: Column) -> tuple[Column, Ints | None]:
+        """Of the column that was added as the only one a few rows that decide as all do, and for how many they stand.
+
+        Raises InputError for texts, of which every row counts, and a level that is not declared.
+        """
+        held, rows, counts = self._held, np.zeros(0, dtype=np.int64), None
+        if isinstance(held, Dictionary):
+            rows, counts = held.witnesses()
+            if self.kind.startswith("ordered:"):
+                self.encoded()
+        elif isinstance(held, NumberBuilder):
+            found = held.witnesses(seconds=bool(self._seconds))
+            if not found and isinstance(column, NumberColumn):  # its values may all be missing tokens
+                found = np.flatnonzero(~np.isnan(column.doubles()))[:1].tolist()
+            rows = np.array(found or range(min(1, held.rows)), dtype=np.int64)
+        else:
+            fix = f"ignore it, or declare {self.feature.name!r} categorical"
+            raise InputError("a column of texts cannot be learned from in parts", where=self._where, fix=fix)
+        return take_column(column, rows), counts
 
     # The whole column ----------------------------------------------------------------------------------------------
 
@@ -232,7 +258,7 @@ class ColumnBuilder:
             row, key = dictionary.first_row(unknown[order])
             what = f"level {key!r} is not among the declared {', '.join(levels)}"
             fix = "add it to the order, or declare it missing"
-            raise InputError(what, where=place(self.source, name, row), fix=fix)
+            raise InputError(what, where=place(self.source, name, self.start + row), fix=fix)
         return DecidedColumn(feature, self._codes(dictionary, ranks[order]))
 
     def _numbers_of_keys(self, dictionary: Dictionary, keys: list[str], order: Ints) -> DecidedColumn | None:
@@ -342,11 +368,7 @@ def infer(data: Any, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
 def assembled(decided: Sequence[DecidedColumn], n_rows: int, source: str, notes: Sequence[str]) -> Table:
     """A table of decided columns; `notes` are those of the reader. Raises InputError for a unit of what has none."""
     features, arrays = tuple(d.feature for d in decided), arrays_of([d.column for d in decided])
-    for feature in features:
-        if feature.unit and (feature.kind != "numeric" or feature.dated):
-            what = "dates" if feature.kind == "numeric" else f"a {feature.kind} column"
-            where = place(source, feature.name)
-            raise InputError(f"{feature.unit!r} as the unit of {what}", where=where, fix="only numbers have a unit")
+    refuse_units(features, source)
     hints = hints_of(features, arrays)
     own = [note for d in decided for note in d.notes]
     dressed = {name for name, hint in hints.items() if hint.look == "dressed"}
@@ -360,3 +382,12 @@ def assembled(decided: Sequence[DecidedColumn], n_rows: int, source: str, notes:
         more = f" and {len(merged) - 4} more columns" if len(merged) > 4 else ""
         own.append(f"rounding to float32 merged distinct values of {shown}{more}; --width COL=float64 keeps them apart")
     return Table(features, arrays, n_rows, source, (*notes, *notes_of(hints, own)), merged)
+
+
+def refuse_units(features: Sequence[Feature], source: str) -> None:
+    """Raises InputError for a unit of what has none."""
+    for feature in features:
+        if feature.unit and (feature.kind != "numeric" or feature.dated):
+            what = "dates" if feature.kind == "numeric" else f"a {feature.kind} column"
+            where = place(source, feature.name)
+            raise InputError(f"{feature.unit!r} as the unit of {what}", where=where, fix="only numbers have a unit")

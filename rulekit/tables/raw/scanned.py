@@ -14,9 +14,10 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -48,31 +49,53 @@ class ParquetFile(TableFile):
         super().__init__(file)
         self._rows, self.by_column = rows, rows is not None
         with refusing_damage("Parquet", file):
-            self._schema = dict(pl.read_parquet_schema(file))
+            self.types = dict(pl.read_parquet_schema(file))
             self.n_rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-        self.names = tuple(self._schema)
+        self.names = tuple(self.types)
         self._largest = max(LEAST_UNPACKED, MOST_TIMES * file.stat().st_size)
         if rows is None:
-            try:
-                n_bytes = _unpacked_bytes(file)
-            except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # what stands there is something else
-                what = "damaged: its pages are not where its footer has them"
-                raise InputError(what, where=self.source, fix="write it again") from None
-            self._refuse_size(n_bytes)
+            self._refuse_size(self._unpacked(self._footer))
+
+    @cached_property
+    def _footer(self) -> list[_RowGroup]:
+        with _content(self.file) as content:  # of many groups it takes long to read
+            return _row_groups(content)
+
+    def _unpacked(self, groups: Sequence[_RowGroup]) -> int:
+        with _content(self.file) as content:
+            return _unpacked_bytes(content, groups)
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The rows of each of its groups of rows."""
+        rows = tuple(rows for rows, _ in self._footer)
+        if min(rows, default=0) < 0 or sum(rows) != self.n_rows:
+            what = f"damaged, or its footer has more than {_MOST_FOOTER >> 20} MB"
+            raise InputError(what, where=self.source, fix="write it again, in fewer groups of rows")
+        return rows
+
+    def group(self, number: int, names: Sequence[str]) -> RawTable:
+        """The rows of one group; raises InputError where they take far more memory than the file on disk."""
+        rows = self.groups[number]
+        self._refuse_size(max(self._unpacked([self._footer[number]]), rows * self._row_bytes(names)))
+        return self._read(names, sum(self.groups[:number]), rows)
 
     def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
         """The rows of the named columns in their order."""
-        types = [self._schema[name] for name in names]
+        types = [self.types[name] for name in names]
         if self._rows is None:
-            # what a cell takes in memory; equal texts may share their bytes
-            wide = (_TEXT_BYTES if t == pl.String or t.is_nested() else 1 if t == pl.Boolean else 8 for t in types)
-            self._refuse_size(self.n_rows * sum(wide))
+            self._refuse_size(self.n_rows * self._row_bytes(names))
             yield self._read(names, 0, self.n_rows)
             return
         size = self._rows if all(dtype.is_numeric() for dtype in types) else max(1, self._rows // 8)
         for start in range(0, self.n_rows, size):
             self.share = min(1.0, (start + size) / self.n_rows)
             yield self._read(names, start, size)
+
+    def _row_bytes(self, names: Sequence[str]) -> int:
+        """What a row takes in memory; equal texts may share their bytes."""
+        types = (self.types[name] for name in names)
+        return sum(_TEXT_BYTES if t == pl.String or t.is_nested() else 1 if t == pl.Boolean else 8 for t in types)
 
     def _refuse_size(self, n_bytes: int) -> None:
         """Raises InputError where the columns would take far more memory than the file takes on disk."""
@@ -98,29 +121,52 @@ class ParquetFile(TableFile):
         return replace(raw_table(frame.select(names), self.source), n_rows=n_rows)
 
 
-def _unpacked_bytes(file: Path) -> int:
-    """What a Parquet file holds unpacked, by the heads of its pages, since a footer may lie; 0 where it has no footer.
+@contextlib.contextmanager
+def _content(file: Path) -> Iterator[mmap.mmap]:
+    """The bytes of a Parquet file; raises InputError where others stand there than those that are read."""
+    try:
+        with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield content
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        what = "damaged: its pages are not where its footer has them"
+        raise InputError(what, where=file.name, fix="write it again") from None
+
+
+_RowGroup = tuple[int, list[tuple[int, int, int]]]
+"""The rows of a group, and of each column where it begins, its bytes and its values."""
+
+
+def _row_groups(content: mmap.mmap) -> list[_RowGroup]:
+    """The groups of rows by the footer; none where there is no footer, or a huge one."""
+    size, end = int.from_bytes(content[-8:-4], "little"), len(content) - 8
+    if not 0 < size <= min(_MOST_FOOTER, end):
+        return []
+    found = []
+    for group in _Thrift(content, end - size, size).value(_STRUCT)[4]:
+        columns = []
+        for about in (column[3] for column in group[1]):
+            starts = [about[field] for field in (_DATA, _DICTIONARY) if about.get(field, 0) > 0]
+            columns.append((min(starts), about[_PACKED], about[_VALUES]))
+        found.append((group[3], columns))
+    return found
+
+
+def _unpacked_bytes(content: mmap.mmap, groups: Sequence[_RowGroup]) -> int:
+    """What groups of rows hold unpacked, by the heads of their pages, since a footer may lie.
 
     Raises an error of any kind that reading wrong values has for heads that cannot be read.
     """
-    total, end = 0, file.stat().st_size
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        size = int.from_bytes(content[-8:-4], "little")
-        if not 0 < size <= min(_MOST_FOOTER, end - 8):
-            return 0
-        for group in _Thrift(content, end - 8 - size, size).value(_STRUCT)[4]:
-            for about in (column[3] for column in group[1]):
-                starts = [about[field] for field in (_DATA, _DICTIONARY) if about.get(field, 0) > 0]
-                at, left = min(starts), about[_PACKED]
-                while left > 0 and 0 < at < end:
-                    head = _Thrift(content, at, _MOST_HEAD)
-                    page = head.value(_STRUCT)
-                    if page[2] < 0 or page[3] < 0:
-                        raise ValueError("a size below zero")
-                    total += page[2]
-                    if page[1] == _OF_DICTIONARY and (mean := page[2] // max(1, page[7][1])) > _LONG:
-                        total += mean * about[_VALUES]  # polars writes the text out for each row
-                    at, left = head.at + page[3], left - (head.at - at) - page[3]
+    total, end = 0, len(content)
+    for at, left, values in (column for _, columns in groups for column in columns):
+        while left > 0 and 0 < at < end:
+            head = _Thrift(content, at, _MOST_HEAD)
+            page = head.value(_STRUCT)
+            if page[2] < 0 or page[3] < 0:
+                raise ValueError("a size below zero")
+            total += page[2]
+            if page[1] == _OF_DICTIONARY and (mean := page[2] // max(1, page[7][1])) > _LONG:
+                total += mean * values  # polars writes the text out for each row
+            at, left = head.at + page[3], left - (head.at - at) - page[3]
     return total
 
 
@@ -174,23 +220,28 @@ class _Thrift:
         return None
 
 
+_TAKING = threading.Lock()
+
+
 @contextlib.contextmanager
 def refusing_damage(what: str, file: Path) -> Iterator[None]:
     """Raises InputError where polars cannot read the file, without what its panics write to standard error.
 
-    What else is written there meanwhile is written afterwards.
+    What else is written there meanwhile is written afterwards. Of several threads one takes it for all.
     """
     import zlib
 
     with contextlib.ExitStack() as stack:
         kept, dropped = -1, False
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # no standard error
-            sys.stderr.flush()
-            own = os.dup(2)
-            stack.callback(os.close, own)
-            written = stack.enter_context(tempfile.TemporaryFile())
-            os.dup2(written.fileno(), 2)
-            kept = own
+        if _TAKING.acquire(blocking=False):
+            stack.callback(_TAKING.release)
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # no standard error
+                sys.stderr.flush()
+                own = os.dup(2)
+                stack.callback(os.close, own)
+                written = stack.enter_context(tempfile.TemporaryFile())
+                os.dup2(written.fileno(), 2)
+                kept = own
         try:
             yield
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:

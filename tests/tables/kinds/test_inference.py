@@ -176,7 +176,14 @@ def test_precision_is_double_only_where_exact_values_collide() -> None:
     for values, precision in (
         ([16777216.0, 16777217.0], "float64"),
         ([16777216.0, 16777218.0], "float32"),
+        ([16777215.0, 0.0], "float32"),
+        ([16777217.0, 0.0], "float64"),  # one value decides, with no other near it
         ([1234567.89, 1234567.88], "float64"),
+        ([131071.99, 0.1], "float32"),
+        ([131072.01, 0.1], "float64"),
+        ([131072.1, 0.1], "float32"),
+        ([np.inf, 16777217.0], "float64"),
+        ([1e300, 1e-300], "float32"),
         (noise, "float32"),
     ):
         assert infer({"x": values}).features[0].precision == precision
