@@ -52,6 +52,9 @@ def distinct_rows(matrix: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> tupl
 def mixed(values: Hashes) -> Hashes:
     """The finalizer of SplitMix64 (G. Steele et al., Fast splittable pseudorandom number generators, 2014)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))
+    values ^= values >> np.uint64(30)  # in place, where the numbers are in the processor's cache
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return np.asarray(values)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rulekit.tables.labelling import read_labelled
@@ -42,3 +44,16 @@ def split_labels(columns: Any, options: ReadingOptions) -> LabelledTable:
     with tempfile.TemporaryDirectory() as folder:
         pl.DataFrame(columns).write_parquet(path := Path(folder) / "t.parquet")
         return read_labelled(path, options)
+
+
+def pieces(n: int, count: int, rng: np.random.Generator) -> list[slice]:
+    """Consecutive parts of n rows in any order; of three and more one is empty, and one has a single row."""
+    few = [0, 1] if count > 2 else []
+    cuts = [0, *few, *np.sort(rng.integers(min(1, n), n + 1, count - 1 - len(few))).tolist(), n]
+    found = list(starmap(slice, pairwise(cuts)))
+    return [found[k] for k in rng.permutation(count)]
+
+
+def part_of(rows: LabelledTable, own: slice) -> LabelledTable:
+    """Consecutive rows."""
+    return rows.take(np.arange(own.start, own.stop))

@@ -12,10 +12,11 @@ moves a row across it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.shown.exact_sums import UNIT, ExactWeights, ends_of, exponent_of, share_of
 from rulekit.shown.score_cards import total_of
 from rulekit.tables.table import PART, StoredColumn, Table, absent, held_columns
 from rulekit.tables.token_sets import TokenSets
@@ -50,134 +52,163 @@ def rule_statistics(
     than 200: of each total the share of the rows, and `observed`, that of the positive class. distributions: of the
     same rows, where several models are asked about them.
     """
-    y = np.asarray(y)
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
-    if weight is not None and bool(np.all(weight == 1.0)):
-        weight = None
-    exponent = 0 if weight is None else int(np.frexp(weight.max(initial=0.0))[1])
-    squared = None if weight is None else np.ldexp(weight, -exponent) ** 2
-    tally = _Tally(graph, rules_of(graph), exponent)
+    exponent = None if weight is None else exponent_of(*ends_of(weight))
+    tally = part_tally(graph, table, np.asarray(y), weight, exponent)
+    distributions = distributions or Distributions(table, None if exponent is None else weight)
+    return statistics_of(graph, tally, {name: distributions.of(graph.schema[name]) for name in graph.used_features})
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What rules say of some rows, as sums in units of 2^-1074: those of parts add up exactly, in any order.
+
+    exponent: see `exponent_of`. squares: of the weights, divided. sums: by name of each class or rule. totals: by the
+    total of a score the weight of its rows, and of those of the positive class; None where there are too many.
+    """
+
+    exponent: int | None
+    rows: int
+    total: int
+    squares: int
+    sums: dict[str, list[int]]
+    totals: dict[float, tuple[int, int]] | None
+
+    def __add__(self, other: Tally) -> Tally:
+        sums = {name: _added(own, other.sums[name]) for name, own in self.sums.items()}
+        totals, mine, theirs, none = None, self.totals, other.totals, (0, 0)
+        if mine is not None and theirs is not None:
+            pairs = ((key, mine.get(key, none), theirs.get(key, none)) for key in mine | theirs)
+            totals = {key: (a[0] + b[0], a[1] + b[1]) for key, a, b in pairs}
+            totals = totals if len(totals) <= MOST_TOTALS else None
+        counts = self.rows + other.rows, self.total + other.total, self.squares + other.squares
+        return Tally(self.exponent, *counts, sums, totals)
+
+    def equal_rows(self, name: str, weight: int, squares: int) -> dict[str, float]:
+        """How many rows of equal weight say as much as some, where rows have weights."""
+        if self.exponent is None or not squares:
+            return {}
+        scaled = Fraction(weight, UNIT) / Fraction(2) ** self.exponent
+        return {name: float(scaled**2 / Fraction(squares, UNIT))}
+
+
+_HELD = ("alone", "together", "reached")
+_OF_RULES = ("rows", *_HELD, *(f"right {name}" for name in _HELD), "squares")
+
+
+def part_tally(graph: RuleGraph, table: Table, y: Array, weight: Floats | None, exponent: int | None) -> Tally:
+    """What the rules say of a part of the rows, with class indices y [n]; exponent: of all weights."""
     check_encoding(graph, table)
-    start = 0
+    rules, start = rules_of(graph), 0
+    sums = {name: [0] * len(graph.classes) for name in ("actual", "predicted")}
+    found = Tally(exponent, 0, 0, 0, sums | {name: [0] * len(rules) for name in _OF_RULES}, {})
     for block in table.blocks(graph.used_features, _TOGETHER):
         rows = slice(start, start + block.n_rows)
-        weights, squares = (None if w is None else ExactWeights(w[rows], block.n_rows) for w in (weight, squared))
-        tally.add(block, y[rows], weights or ExactWeights(None, block.n_rows), squares)
+        own = None if weight is None or exponent is None else weight[rows]
+        found += _tally(graph, rules, block, y[rows], own, exponent, found.totals is not None)
         start += block.n_rows
-    distributions = distributions or Distributions(table, weight)
-    columns = {name: distributions.of(graph.schema[name]) for name in graph.used_features}
+    return found
+
+
+def _tally(
+    graph: RuleGraph,
+    rules: tuple[Rule, ...],
+    table: Table,
+    y: Array,
+    weight: Floats | None,
+    exponent: int | None,
+    with_totals: bool,
+) -> Tally:
+    """The tally of so few rows that it is held what each rule says."""
+    weights, n_classes = ExactWeights(weight, table.n_rows), len(graph.classes)
+    read, score = [read_of(rule) for rule in rules], total_of(graph) if with_totals else None
+    scores = [] if score is None else [score]
+    values = evaluate_nodes((*read, *graph.decision.roots, *scores), table)
+    active = list(firing(rules, [values[node] for node in read], table.n_rows).T)
+    labels = labels_of(graph.decision, graph.default, values, table.n_rows)
+    reached = active
+    if graph.decision.ranked and graph.decision.rule_sets:
+        reached = [truth & (labels == rule.class_index) for truth, rule in zip(active, rules, strict=True)]
+    speaks_for = _speaks_for(graph, rules)
+    positive = {(k, above): y >= k if above else y == k for k, above in speaks_for}
+    sums = {"actual": weights.by(y, n_classes), "predicted": weights.by(labels, n_classes)}
+    sums["rows"] = [int(np.count_nonzero(truth)) for truth in reached]
+    for name, truths in zip(_HELD, (active, _together(rules, active), reached), strict=True):
+        sums[name] = [weights.of(truth) for truth in truths]
+        own = zip(truths, speaks_for, strict=True)
+        sums[f"right {name}"] = [weights.of(truth & positive[key]) for truth, key in own]
+    squares, sums["squares"] = 0, [0] * len(rules)
+    if weight is not None and exponent is not None:
+        squared = ExactWeights(np.ldexp(weight, -exponent) ** 2, table.n_rows)
+        squares, sums["squares"] = squared.total(), [squared.of(truth) for truth in reached]
+    totals = _of_totals(values[score], y, weights) if score is not None else {} if with_totals else None
+    return Tally(exponent, table.n_rows, weights.total(), squares, sums, totals)
+
+
+def _speaks_for(graph: RuleGraph, rules: tuple[Rule, ...]) -> list[tuple[int, bool]]:
+    """Of each rule the class, and whether it speaks for higher ones, too."""
+    return [(rule.class_index, graph.decision.ordered and rule.connective != OVERRIDES) for rule in rules]
+
+
+def _of_totals(totals: Array, y: Array, weights: ExactWeights) -> dict[float, tuple[int, int]]:
+    """The weight of the rows of each total, and of those of the positive class."""
+    different, place = np.unique(totals, return_inverse=True)
+    found = weights.by(2 * place + (y == 1), 2 * len(different))
+    return {total: (found[2 * k] + found[2 * k + 1], found[2 * k + 1]) for k, total in enumerate(different.tolist())}
+
+
+def _together(rules: tuple[Rule, ...], active: list[Array]) -> list[Array]:
+    """Where each rule together with all rules of its class before it says yes [n]."""
+    together, last = list(active), dict[tuple[int, bool], int]()
+    for j, rule in enumerate(rules):
+        if rule.connective != "sum":
+            group = rule.class_index, rule.connective == OVERRIDES
+            before = last.get(group, j)
+            combine = np.logical_or if rule.connective in ("or", "against", OVERRIDES) else np.logical_and
+            together[j] = combine(together[before], ~active[j] if rule.connective == INHIBITS else active[j])
+            last[group] = j
+    return together
+
+
+def statistics_of(graph: RuleGraph, tally: Tally, columns: dict[str, Any]) -> dict[str, Any]:
+    """The statistics that a tally of all rows makes, beside the entries of the columns."""
     effective = tally.equal_rows("effective_rows", tally.total, tally.squares)
-    found = {"rows": table.n_rows, **effective, "rules": tally.entries(), "columns": columns}
+    found = {"rows": tally.rows, **effective, "rules": _entries(graph, tally), "columns": columns}
     found["classes"] = [
         {"class": label, **{name: share_of(tally.sums[name][k], tally.total) for name in ("actual", "predicted")}}
         for k, label in enumerate(graph.classes)
     ]
-    return found | ({"totals": totals} if (totals := tally.of_totals()) else {})
+    totals = [
+        {"total": total, "share": share_of(both, tally.total), "observed": share_of(positive, both)}
+        for total, (both, positive) in sorted((tally.totals or {}).items())
+    ]
+    return found | ({"totals": totals} if totals else {})
 
 
-class _Tally:
-    """Sums over rows, in units of 2^-1074: exact, so that they do not depend on the blocks in which the rows come."""
-
-    def __init__(self, graph: RuleGraph, rules: tuple[Rule, ...], exponent: int) -> None:
-        self.graph, self.rules = graph, rules
-        self.exponent = exponent  # of the power of two by which weights were divided before they were squared
-        self.read = [read_of(rule) for rule in rules]
-        # of each rule the class, and whether it speaks for higher ones, too
-        ordered = graph.decision.ordered
-        self.speaks_for = [(rule.class_index, ordered and rule.connective != OVERRIDES) for rule in rules]
-        self.total = 0
-        self.sums = {name: [0] * len(graph.classes) for name in ("actual", "predicted")}
-        self.score = total_of(graph)
-        self.totals: dict[float, tuple[int, int]] = {}
-        self.squares = 0
-
-    def add(self, table: Table, y: Array, weights: ExactWeights, squares: ExactWeights | None) -> None:
-        n_classes = len(self.graph.classes)
-        scores = [] if self.score is None or len(self.totals) > MOST_TOTALS else [self.score]
-        values = evaluate_nodes((*self.read, *self.graph.decision.roots, *scores), table)
-        active = list(firing(self.rules, [values[node] for node in self.read], table.n_rows).T)
-        labels = labels_of(self.graph.decision, self.graph.default, values, table.n_rows)
-        together, reached = self._together(active), active
-        if self.graph.decision.ranked and self.graph.decision.rule_sets:
-            reached = [truth & (labels == rule.class_index) for truth, rule in zip(active, self.rules, strict=True)]
-        positive = {(k, above): y >= k if above else y == k for k, above in self.speaks_for}
-        self.total += weights.total()
-        self._add("actual", weights.by(y, n_classes))
-        self._add("predicted", weights.by(labels, n_classes))
-        self._add("rows", [int(np.count_nonzero(truth)) for truth in reached])
-        for name, truths in (("alone", active), ("together", together), ("reached", reached)):
-            self._add(name, [weights.of(truth) for truth in truths])
-            own = zip(truths, self.speaks_for, strict=True)
-            self._add(f"right {name}", [weights.of(truth & positive[key]) for truth, key in own])
-        if squares is not None:
-            self._add("squares", [squares.of(truth) for truth in reached])
-            self.squares += squares.total()
-        for score in scores:
-            self._add_totals(values[score], y, weights)
-
-    def _add_totals(self, totals: Array, y: Array, weights: ExactWeights) -> None:
-        """The weight of the rows of each total, and of those of the positive class."""
-        different, place = np.unique(totals, return_inverse=True)
-        found = weights.by(2 * place + (y == 1), 2 * len(different))
-        for k, total in enumerate(different.tolist()):
-            before = self.totals.get(total, (0, 0))
-            self.totals[total] = before[0] + found[2 * k] + found[2 * k + 1], before[1] + found[2 * k + 1]
-
-    def of_totals(self) -> list[dict[str, Any]]:
-        """What is said of each total, ascending; nothing of too many."""
-        if len(self.totals) > MOST_TOTALS:
-            return []
-        return [
-            {"total": total, "share": share_of(both, self.total), "observed": share_of(positive, both)}
-            for total, (both, positive) in sorted(self.totals.items())
-        ]
-
-    def _add(self, name: str, found: list[int]) -> None:
-        self.sums[name] = _added(self.sums.get(name, [0] * len(found)), found)
-
-    def _together(self, active: list[Array]) -> list[Array]:
-        """Where each rule together with all rules of its class before it says yes [n]."""
-        together, last = list(active), dict[tuple[int, bool], int]()
-        for j, rule in enumerate(self.rules):
-            if rule.connective != "sum":
-                group = rule.class_index, rule.connective == OVERRIDES
-                before = last.get(group, j)
-                combine = np.logical_or if rule.connective in ("or", "against", OVERRIDES) else np.logical_and
-                together[j] = combine(together[before], ~active[j] if rule.connective == INHIBITS else active[j])
-                last[group] = j
-        return together
-
-    def entries(self) -> list[dict[str, Any]]:
-        entries = []
-        for j, (rule, (k, above)) in enumerate(zip(self.rules, self.speaks_for, strict=True)):
-            of = {name: sums[j] for name, sums in self.sums.items() if name not in ("actual", "predicted")}
-            positive = sum(self.sums["actual"][k:]) if above else self.sums["actual"][k]
-            right, together = of["right alone"], of["right together"]
-            entry = {
-                "id": rule.id,
-                "class": self.graph.classes[k],
-                "n": of["rows"],
-                **self.equal_rows("effective_n", of["reached"], of.get("squares", 0)),
-                "coverage": share_of(of["alone"], self.total),
-                "precision": share_of(of["right reached"], of["reached"]),
-                "base_rate": share_of(positive, self.total),
-                "true_positive": share_of(right, positive),
-            }
-            alone = {
-                "error": share_of(of["alone"] + positive - 2 * right, self.total),
-                "cumulative_true_positive": share_of(together, positive),
-                "cumulative_error": share_of(of["together"] + positive - 2 * together, self.total),
-            }
-            # a term of a sum is no classifier by itself
-            entries.append(entry | (dict.fromkeys(alone) if rule.connective == "sum" else alone))
-        return entries
-
-    def equal_rows(self, name: str, weight: int, squares: int) -> dict[str, float]:
-        """How many rows of equal weight say as much as some, where rows have weights."""
-        if not squares:
-            return {}
-        scaled = Fraction(weight, UNIT) / Fraction(2) ** self.exponent
-        return {name: float(scaled**2 / Fraction(squares, UNIT))}
+def _entries(graph: RuleGraph, tally: Tally) -> list[dict[str, Any]]:
+    entries, rules = [], rules_of(graph)
+    for j, (rule, (k, above)) in enumerate(zip(rules, _speaks_for(graph, rules), strict=True)):
+        of = {name: tally.sums[name][j] for name in _OF_RULES}
+        positive = sum(tally.sums["actual"][k:]) if above else tally.sums["actual"][k]
+        right, together = of["right alone"], of["right together"]
+        entry = {
+            "id": rule.id,
+            "class": graph.classes[k],
+            "n": of["rows"],
+            **tally.equal_rows("effective_n", of["reached"], of["squares"]),
+            "coverage": share_of(of["alone"], tally.total),
+            "precision": share_of(of["right reached"], of["reached"]),
+            "base_rate": share_of(positive, tally.total),
+            "true_positive": share_of(right, positive),
+        }
+        alone = {
+            "error": share_of(of["alone"] + positive - 2 * right, tally.total),
+            "cumulative_true_positive": share_of(together, positive),
+            "cumulative_error": share_of(of["together"] + positive - 2 * together, tally.total),
+        }
+        # a term of a sum is no classifier by itself
+        entries.append(entry | (dict.fromkeys(alone) if rule.connective == "sum" else alone))
+    return entries
 
 
 # Columns -------------------------------------------------------------------------------------------------------------
@@ -186,6 +217,102 @@ MOST_BINS = 20
 UNITS_OF_GRIDS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 _CUT_ROWS = 1 << 18
 _GRID_ROWS = 1 << 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSums:
+    """What a column has in some rows: what parts of the rows have adds up exactly, in any order.
+
+    sums: the weights, in units of 2^-1074, of the rows of each code, or bin; of the rows of numbers, or texts, that are
+    missing, and those of words. sampled: every k-th number of all rows, where bins are asked for.
+    """
+
+    sums: list[int]
+    low: float = np.inf
+    high: float = -np.inf
+    sampled: Array | None = None
+
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        sampled = [each.sampled for each in (self, other) if each.sampled is not None]
+        ends = min(self.low, other.low), max(self.high, other.high)
+        return ColumnSums(_added(self.sums, other.sums), *ends, np.concatenate(sampled) if sampled else None)
+
+
+def column_facts(
+    features: Sequence[Feature], table: Table, weight: Floats | None, start: int, n_rows: int, *, bins: bool = True
+) -> dict[str, ColumnSums]:
+    """What is asked first of columns, as a model knows them, in a part that begins at row `start` of n_rows."""
+    stride, found = -(-n_rows // _CUT_ROWS) or 1, {}
+    for feature in features:
+        words: list[int] = []
+        if feature.kind == "text" and bins:
+            known = next(other for other in table.features if other.name == feature.name)
+            words = [known.levels.index(word) for word in feature.levels]
+        blocks = _blocks(table, feature.name, weight)
+        facts = (_facts(feature, cells, own, words, bins, -(start + at) % stride, stride) for at, cells, own in blocks)
+        found[feature.name] = reduce(operator.add, facts)
+    return found
+
+
+def _facts(
+    feature: Feature, cells: Any, weights: ExactWeights, words: list[int], bins: bool, first: int, stride: int
+) -> ColumnSums:
+    if feature.kind == "categorical":
+        return ColumnSums(weights.by(cells, FIRST_LEVEL_CODE + len(feature.levels)))
+    missing = weights.of(absent(cells))
+    if feature.kind == "text":
+        wordless = ~(cells.contains(words) | cells.missing)
+        truths = (wordless, *(cells.contains([word]) for word in words)) if bins else ()
+        return ColumnSums([missing, *map(weights.of, truths)])
+    finite, every = cells[np.isfinite(cells)], cells[first::stride]
+    ends = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
+    return ColumnSums([missing], *ends, every[np.isfinite(every)] if bins else None)
+
+
+def column_shares(cuts: Mapping[str, list[float]], table: Table, weight: Floats | None) -> dict[str, ColumnSums]:
+    """What is asked then of columns of numbers, by the cuts that their entries have: the rows of each bin."""
+    found = {}
+    for name, own in cuts.items():
+        width, blocks = len(own) + 2, _blocks(table, name, weight)  # the last of missing cells
+        codes = ((np.where(np.isnan(x), width - 1, bin_codes(x, np.asarray(own))), each) for _, x, each in blocks)
+        found[name] = reduce(operator.add, (ColumnSums(each.by(code, width)) for code, each in codes))
+    return found
+
+
+def _blocks(table: Table, name: str, weight: Floats | None) -> Iterator[tuple[int, Any, ExactWeights]]:
+    """The cells of a column with the weights of their rows, and the number of the first, some rows at a time."""
+    column = held_columns(table.arrays)[table.names.index(name)]
+    for start in range(0, table.n_rows or 1, PART):
+        rows = slice(start, min(start + PART, table.n_rows))
+        part = column.read(rows.start, rows.stop) if isinstance(column, StoredColumn) else column[rows]
+        own = ExactWeights(None if weight is None else weight[rows], rows.stop - start)
+        yield start, part if isinstance(part, TokenSets) else np.ascontiguousarray(part), own
+
+
+def column_entry(feature: Feature, facts: ColumnSums, total: int) -> dict[str, Any]:
+    """The entry of a column by the sums of all rows; total: their weight. Where it has cuts it lacks its shares."""
+    shares = [share_of(part, total) or 0.0 for part in facts.sums]
+    if feature.kind == "categorical":
+        levels = dict(zip(feature.levels, shares[FIRST_LEVEL_CODE:], strict=True))
+        return {"missing": shares[MISSING_CODE], "unseen": shares[UNSEEN_CODE], "levels": levels}
+    missing = {"missing": share_of(facts.sums[0], total)}
+    if feature.kind == "text":
+        none, words = shares[1:2], dict(zip(feature.levels, (round(share, 6) for share in shares[2:]), strict=False))
+        return missing | ({"words": words, "wordless": round(none[0], 6)} if none else {})
+    low, high = facts.low + 0.0, facts.high + 0.0  # one zero, whichever came first
+    found = missing | ({"low": low, "high": high} if low <= high else dict.fromkeys(("low", "high")))
+    if low > high or facts.sampled is None:
+        return found
+    ordered = np.sort(facts.sampled + facts.sampled.dtype.type(0))
+    some = ordered[:: -(-len(ordered) // _GRID_ROWS) or 1]
+    grid = {} if feature.kind == "boolean" or feature.dated else grid_of(some)
+    found |= {**_spread(ordered, low, high), "cuts": cuts_of(ordered, feature), "shares": []}
+    return found | ({"grid": grid} if grid else {})
+
+
+def with_shares(entry: dict[str, Any], shares: ColumnSums, total: int) -> dict[str, Any]:
+    """The entry of a column of numbers with the shares of its bins."""
+    return {**entry, "shares": [round(share_of(part, total) or 0.0, 6) for part in shares.sums[:-1]]}
 
 
 class Distributions:
@@ -200,79 +327,22 @@ class Distributions:
 
     def of(self, feature: Feature) -> dict[str, Any]:
         """The entry of a column as a model knows it: of a text the words that the model names."""
-        key = (feature.name, feature.levels)
+        key, rows = (feature.name, feature.levels), (self.table, self.weight)
         if key not in self._known:
-            describe = {"categorical": self._levels, "text": self._words}.get(feature.kind, self._numbers)
-            self._known[key] = describe(feature)
+            facts = column_facts((feature,), *rows, 0, self.table.n_rows, bins=self.bins)
+            entry = column_entry(feature, facts[feature.name], self.total)
+            if "cuts" in entry:
+                shares = column_shares({feature.name: entry["cuts"]}, *rows)
+                entry = with_shares(entry, shares[feature.name], self.total)
+            self._known[key] = entry
         return self._known[key]
 
     @cached_property
     def total(self) -> int:
         """The weight of all rows, in units of 2^-1074."""
-        return sum(weights.total() for _, weights in self._blocks())
-
-    def _blocks(self) -> Iterator[tuple[slice, ExactWeights]]:
-        for start in range(0, self.table.n_rows, PART):
-            rows = slice(start, min(start + PART, self.table.n_rows))
-            yield rows, ExactWeights(None if self.weight is None else self.weight[rows], rows.stop - start)
-
-    def _parts(self, name: str) -> Iterator[tuple[Any, ExactWeights]]:
-        """The cells of a column with the weights of their rows, part by part."""
-        column = held_columns(self.table.arrays)[self.table.names.index(name)]
-        for rows, weights in self._blocks():
-            part = column.read(rows.start, rows.stop) if isinstance(column, StoredColumn) else column[rows]
-            yield part if isinstance(part, TokenSets) else np.ascontiguousarray(part), weights
-
-    def _share(self, part: int) -> float:
-        return share_of(part, self.total) or 0.0
-
-    def _levels(self, feature: Feature) -> dict[str, Any]:
-        sums = [0] * (FIRST_LEVEL_CODE + len(feature.levels))
-        for codes, weights in self._parts(feature.name):
-            sums = _added(sums, weights.by(codes, len(sums)))
-        shares = list(map(self._share, sums))
-        levels = dict(zip(feature.levels, shares[FIRST_LEVEL_CODE:], strict=True))
-        return {"missing": shares[MISSING_CODE], "unseen": shares[UNSEEN_CODE], "levels": levels}
-
-    def _words(self, feature: Feature) -> dict[str, Any]:
-        known = next(other for other in self.table.features if other.name == feature.name)
-        numbers = [known.levels.index(word) for word in feature.levels if self.bins]
-        sums = [0] * (2 + len(numbers))
-        for sets, weights in self._parts(feature.name):
-            wordless = ~(sets.contains(numbers) | sets.missing)
-            with_words = (sets.contains([number]) for number in numbers)
-            sums = _added(sums, [weights.of(rows) for rows in (sets.missing, wordless, *with_words)])
-        missing, (none, *words) = share_of(sums[0], self.total), (round(self._share(part), 6) for part in sums[1:])
-        if not self.bins:
-            return {"missing": missing}
-        return {"missing": missing, "words": dict(zip(feature.levels, words, strict=True)), "wordless": none}
-
-    def _numbers(self, feature: Feature) -> dict[str, Any]:
-        stride = -(-self.table.n_rows // _CUT_ROWS) or 1
-        sampled, before = [np.zeros(0)], 0
-        missing, low, high = 0, np.inf, -np.inf
-        for values, weights in self._parts(feature.name):
-            missing += weights.of(absent(values))
-            finite = values[np.isfinite(values)]
-            low, high = min(low, float(finite.min(initial=np.inf))), max(high, float(finite.max(initial=-np.inf)))
-            every = values[-before % stride :: stride]
-            sampled.append(every[np.isfinite(every)])
-            before += len(values)
-        ends = {"low": low, "high": high} if low <= high else dict.fromkeys(("low", "high"))
-        found: dict[str, Any] = {"missing": share_of(missing, self.total), **ends}
-        if low > high or not self.bins:
-            return found
-        ordered = np.sort(np.concatenate(sampled[1:]))
-        cuts = cuts_of(ordered, feature)
-        sums = [0] * (len(cuts) + 2)  # the last of missing cells
-        for values, weights in self._parts(feature.name):
-            codes = np.where(np.isnan(values), len(cuts) + 1, bin_codes(values, np.asarray(cuts)))
-            sums = _added(sums, weights.by(codes, len(sums)))
-        found |= {**_spread(ordered, low, high), "cuts": cuts}
-        found["shares"] = [round(self._share(part), 6) for part in sums[:-1]]
-        some = ordered[:: -(-len(ordered) // _GRID_ROWS) or 1]
-        grid = {} if feature.kind == "boolean" or feature.dated else grid_of(some)
-        return found | ({"grid": grid} if grid else {})
+        weight, n_rows = self.weight, self.table.n_rows
+        parts = (slice(start, start + PART) for start in range(0, n_rows, PART))
+        return n_rows * UNIT if weight is None else sum(ExactWeights(w := weight[p], len(w)).total() for p in parts)
 
 
 def _added(sums: list[int], found: list[int]) -> list[int]:
@@ -336,64 +406,3 @@ def on_grid(values: Array, unit: float) -> Bools:
     """Which values [n] are multiples of a unit, but for the roundings of float32."""
     multiples = np.asarray(values, dtype=np.float64) / unit
     return np.asarray(np.abs(multiples - np.rint(multiples)) <= 2e-7 * np.abs(multiples) + 1e-9)
-
-
-# Exact sums ----------------------------------------------------------------------------------------------------------
-
-UNIT = 1 << 1074
-"""How many units of 2^-1074, in which sums are counted, are 1."""
-
-_LOW_BITS = 26
-
-
-class ExactWeights:
-    """Weights [n] >= 0 of at most 2^25 rows, or None where each is 1, that can be added up exactly.
-
-    A double is an integer times a power of two. Its halves are added per exponent as doubles, in which sums of so few
-    small integers are exact, and the rest is arithmetic of Python's integers, in units of the smallest double.
-    """
-
-    def __init__(self, weights: Floats | None, n_rows: int) -> None:
-        self.n_rows, self.weighted = n_rows, weights is not None
-        if weights is not None:
-            mantissa, exponent = np.frexp(weights)
-            whole = np.ldexp(mantissa, 53).astype(np.int64)
-            self._exponent = exponent.astype(np.int64)
-            self._high, self._low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
-
-    def by(self, codes: Array, n_codes: int) -> list[int]:
-        """The sum of the weights of the rows of each code [n] below n_codes, in units of 2^-1074."""
-        if not self.weighted or not self.n_rows:
-            return [int(count) * UNIT for count in np.bincount(codes, minlength=n_codes)]
-        sums, first = [0] * n_codes, int(self._exponent.min())
-        width = int(self._exponent.max()) - first + 1
-        where = codes.astype(np.int64) * width + (self._exponent - first)
-        for values, shift in ((self._high, _LOW_BITS), (self._low, 0)):
-            found = np.bincount(where, values, n_codes * width)
-            for at in np.flatnonzero(found).tolist():
-                # The smallest doubles have fewer bits, so that the shift is never to the right of the unit.
-                power = at % width + first - 53 + shift + 1074
-                whole = int(found[at])
-                sums[at // width] += whole << power if power >= 0 else whole >> -power
-        return sums
-
-    def of(self, truth: Bools) -> int:
-        """The sum of the weights of the rows where `truth` [n] holds, in units of 2^-1074."""
-        return self.by(truth, 2)[1] if self.weighted else int(np.count_nonzero(truth)) * UNIT
-
-    def total(self) -> int:
-        """The sum of all weights, in units of 2^-1074."""
-        return self.by(np.zeros(self.n_rows, dtype=np.uint8), 1)[0] if self.weighted else self.n_rows * UNIT
-
-
-def rounded(total: int) -> float:
-    """A sum in units of 2^-1074 as the nearest double."""
-    try:
-        return float(Fraction(total, UNIT))
-    except OverflowError:
-        return math.inf
-
-
-def share_of(part: int, total: int) -> float | None:
-    """The share of a sum, both in units of 2^-1074; None of nothing."""
-    return rounded(part) / rounded(total) if total else None

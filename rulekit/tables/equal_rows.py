@@ -1,4 +1,4 @@
-"""Equal rows: they stay on one side where rows are held out, and a model knows those that trained it by their hashes.
+"""Equal rows, which stay on one side where rows are held out, and hashes, by which a model knows what trained it.
 
 Held out: identical rows and rows of one group stay on one side, the classes are spread evenly. Only where there are few
 kinds of rows, of a hundred or more each, those of one kind go to both sides: held-out rows without some of the kinds
@@ -9,6 +9,10 @@ order of columns and rows, weights and groups do not enter. A text counts as the
 hashes below a limit, halved until few enough are left (the sample of the smallest hashes, Z. Bar-Yossef et al.,
 Counting distinct elements in a data stream, 2002). The rows of another table whose hashes lie below the same limit are
 a sample of it, and all that both share is among them.
+
+Data are known by sums of such hashes, into which weights, groups and times enter, too: sums of parts of the rows add up
+to those of all, in any order. They tell whether data are the same. They are no proof against someone who crafts data:
+rows with the sums of other rows can be worked out.
 """
 
 from __future__ import annotations
@@ -16,8 +20,9 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +31,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Hashes, Ints, mixed
 from rulekit.errors import FormatError, InputError
 from rulekit.schema import Feature
-from rulekit.tables.labels import LabelledTable, canonical_numbers
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Array, Table
 from rulekit.tables.token_sets import TokenSets, hashes_of_words
 
@@ -164,9 +169,10 @@ def _filling(sizes: Ints, wanted: int) -> Ints:
 
 
 MOST_HASHES = 2048
-_BLOCK = 1 << 13
+_BLOCK = 1 << 15
 """Rows that are hashed together, few enough to stay in the processor's cache."""
 _ALL = 64
+_MIXES = np.arange(1, 5, dtype=np.uint64) * np.uint64(0xD1342543DE82EF95)  # numbers that differ in many bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,6 +194,15 @@ class RowHashes:
         """The hashes that lie below the limit."""
         return hashes if self.bits == _ALL else hashes[hashes < np.uint64(1 << self.bits)]
 
+    def with_(self, other: RowHashes) -> RowHashes:
+        """The sample of the rows of both."""
+        limit = RowHashes(self.hashes, min(self.bits, other.bits))
+        kept = replace(limit, hashes=np.union1d(limit.sampled(self.hashes), limit.sampled(other.hashes)))
+        while len(kept.hashes) > MOST_HASHES:
+            limit = replace(kept, bits=kept.bits - 1)
+            kept = replace(limit, hashes=limit.sampled(kept.hashes))
+        return kept
+
     def as_json(self) -> dict[str, Any]:
         """As a model's provenance holds it."""
         return {"bits": self.bits, "hashes": base64.b64encode(self.hashes.astype("<u8").tobytes()).decode("ascii")}
@@ -205,14 +220,51 @@ def hashes_from_json(value: Mapping[str, Any]) -> RowHashes:
     return RowHashes(np.unique(found), bits)
 
 
-def row_hashes(rows: LabelledTable) -> RowHashes:
-    """A sample of at most MOST_HASHES of the rows; the same for every order of rows and columns, in memory or not."""
-    kept = RowHashes(np.zeros(0, dtype=np.uint64))
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSums:
+    """What tells rows apart from others, of each part of them: what parts have adds up in any order.
+
+    sums: over the rows, modulo 2^64, of their hashes, mixed in four ways.
+    """
+
+    rows: int = 0
+    sums: tuple[int, ...] = (0,) * len(_MIXES)
+    sample: RowHashes = field(default_factory=lambda: RowHashes(np.zeros(0, dtype=np.uint64)))
+
+    def __add__(self, other: RowSums) -> RowSums:
+        sums = ((a + b) % (1 << _ALL) for a, b in zip(self.sums, other.sums, strict=True))
+        return RowSums(self.rows + other.rows, tuple(sums), self.sample.with_(other.sample))
+
+
+def row_sums(rows: LabelledTable) -> RowSums:
+    """The sums of some rows, and a sample of their hashes; the same for every order of rows and columns."""
+    beside = [(name, own) for name in ("weight", "group", "time") if (own := getattr(rows, name)) is not None]
+    found, sums = RowSums(), np.zeros(len(_MIXES), dtype=np.uint64)
+    start, sample = 0, found.sample
     for hashes in _hashes(rows):
-        kept = RowHashes(np.unique(np.concatenate([kept.hashes, kept.sampled(hashes)])), kept.bits)
-        while len(kept.hashes) > MOST_HASHES:
-            kept = RowHashes(RowHashes(kept.hashes, kept.bits - 1).sampled(kept.hashes), kept.bits - 1)
-    return kept
+        sample = sample.with_(RowHashes(hashes))
+        own, start = slice(start, start + len(hashes)), start + len(hashes)
+        for name, values in beside:
+            cells = values[own].astype(np.int64 if name == "group" else np.float64)  # groups may be in fewer bytes
+            hashes = hashes + _of_numbers(cells, np.uint64(_key("beside", name)))
+        sums += [mixed(hashes ^ mix).sum() for mix in _MIXES]
+    return RowSums(start, tuple(sums.tolist()), sample)
+
+
+def data_hash(rows: LabelledTable, known: RowSums | None = None) -> str:
+    """A hash (64 hex digits) of features, cells, labels, weights, groups and times; the same on every machine.
+
+    Neither the order of the rows nor source, notes and memory layout enter; every NaN is the same. It tells whether
+    data are the same, and is no proof against someone who crafts data. known: the sums of the rows, which need not be
+    in one place: of `rows` what stands beside its rows is enough.
+    """
+    known = known or row_sums(rows)
+    # asdict would copy every value, which takes as long as to learn; how a file wrote its numbers is none of the table
+    names = [each.name for each in fields(Feature) if each.name != "form"]
+    header: list[object] = [[{name: getattr(each, name) for name in names} for each in rows.table.features]]
+    header += [known.rows, rows.target, [[type(label).__name__, label] for label in rows.classes], rows.ordered]
+    header += [rows.cost, *(getattr(rows, name) is not None for name in ("weight", "group", "time")), known.sums]
+    return hashlib.sha256(json.dumps(header, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +351,14 @@ def _of_cells(feature: Feature, cells: Array | TokenSets, key: Any) -> Hashes:
         return np.where(cells.missing, np.uint64(_key("missing", feature.name)), known)
     if feature.kind == "categorical":
         return np.asarray(key[cells])
-    numbers = canonical_numbers(cells)
+    return _of_numbers(cells, key)
+
+
+def _of_numbers(numbers: Array, key: Any) -> Hashes:
+    """The hash [n] of each number: one zero and one NaN have one."""
+    if numbers.dtype.kind == "f":
+        numbers = np.ascontiguousarray(numbers) + numbers.dtype.type(0)
+        np.copyto(numbers, np.nan, where=np.isnan(numbers))
     bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64)
     return mixed(np.bitwise_xor(bits, key, dtype=np.uint64))  # numpy 1 took narrower ones
 

@@ -1,14 +1,11 @@
-"""Labelled tables: their classes in natural types, checks and hash, and tables labelled with the classes of a model."""
+"""Labelled tables: their classes in natural types and checks, and tables labelled with the classes of a model."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +34,7 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.table import PART, Array, Store, Table, parts_of
-from rulekit.tables.token_sets import TokenSets
+from rulekit.tables.table import Array, Store, Table
 
 _MOST_FRACTIONS = 10
 _MANY_CLASSES = 50
@@ -365,44 +361,6 @@ def parse_cost(cost: str | tuple[float, float] | None, n_classes: int = 2) -> tu
     if not (0.0 < false_positive < np.inf and 0.0 < false_negative < np.inf):
         raise InputError(f"cost {cost!r}", fix="both are positive numbers, for example 1:5", field="cost")
     return false_positive, false_negative
-
-
-def data_hash(data: Table | LabelledTable) -> str:
-    """sha256 (hex) of features, encoded columns, labels and weights; the same on every machine.
-
-    Source, notes and memory layout do not enter; numbers enter as little-endian bytes, every NaN as the same.
-    """
-    digest = hashlib.sha256()
-    table = data.table if isinstance(data, LabelledTable) else data
-    # asdict would copy every value, which takes as long as to learn; how a file wrote its numbers is none of the table
-    names = [field.name for field in fields(Feature) if field.name != "form"]
-    features = [{name: getattr(feature, name) for name in names} for feature in table.features]
-    header: list[object] = [features, table.n_rows]
-    beside: list[tuple[Array | None, npt.DTypeLike]] = []
-    if isinstance(data, LabelledTable):
-        header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
-        header += [data.weight is not None, data.group is not None, *(["time"] if data.time is not None else [])]
-        beside = [(data.y, np.int64), (data.weight, np.float64), (data.group, np.int64), (data.time, np.float64)]
-    digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
-    given = [(array, dtype) for array, dtype in beside if array is not None]  # on disk in fewer bytes each
-    parts = (array[k : k + PART].astype(dtype) for array, dtype in given for k in range(0, len(array), PART))
-    for part in chain(chain.from_iterable(own() for own in parts_of(table.arrays)), parts):
-        if isinstance(part, TokenSets):
-            digest.update(part.tobytes())
-            continue
-        part = canonical_numbers(part)
-        digest.update(np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")).data)
-    return digest.hexdigest()
-
-
-def canonical_numbers(array: Array) -> Array:
-    """The cells with one bit pattern for what is one value: one zero, one NaN; integers as they are."""
-    if array.dtype.kind == "f":
-        array = np.ascontiguousarray(array) + array.dtype.type(0)
-        missing = np.isnan(array)
-        if missing.any():
-            array[missing] = np.nan
-    return array
 
 
 def labels_of_cell(cell: str, separator: str) -> frozenset[str]:

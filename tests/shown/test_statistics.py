@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_rows import pieces
 
 from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
@@ -17,9 +20,25 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown import statistics
+from rulekit.shown.exact_sums import ExactWeights, ends_of, exponent_of, rounded
 from rulekit.shown.score_cards import score_table
-from rulekit.shown.statistics import MOST_BINS, Distributions, ExactWeights, cuts_of, grid_of, rounded, rule_statistics
+from rulekit.shown.statistics import (
+    MOST_BINS,
+    ColumnSums,
+    Distributions,
+    column_entry,
+    column_facts,
+    column_shares,
+    cuts_of,
+    grid_of,
+    part_tally,
+    rule_statistics,
+    statistics_of,
+    with_shares,
+)
 from rulekit.shown.table_figures import known_of
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Store, StoredArrays, Table
 
 SCHEMA = Schema(
@@ -149,6 +168,63 @@ def test_blocks_of_rows_say_what_all_rows_say(monkeypatch: pytest.MonkeyPatch) -
     whole = rule_statistics(model, TABLE, Y, weights)
     monkeypatch.setattr(statistics, "_TOGETHER", 3)
     assert rule_statistics(model, TABLE, Y, weights) == whole
+
+
+AS_TEXT = ReadingOptions(types={"t": "text"})
+FEATURES = (*SCHEMA.features[:3], Feature("d", precision="float64"), Feature("t", "text", ("late", "paid")))
+RULES = (rg.Or((X, rg.And((B, C)))), rg.Or((rg.Compare("d", "<=", 0.2), rg.Contains("t", ("late",)))))
+ADDED = rg.Linear(((0.5, X), (-0.25, C), (1.5, RULES[1])), 0.25)
+MODELS = {
+    "rules": (("no", "yes"), Fires(RULES[0])),
+    "a sum": (("no", "yes"), Fires(rg.Above(ADDED, 0.5))),
+    "a list": (("a", "b", "c"), ArgMax.first_of({2: RULES[0], 0: RULES[1]}, 3)),
+    "a median": (("a", "b", "c"), Median((RULES[0], rg.And(RULES)))),
+}
+
+
+def rows_with_gaps(n: int, rng: np.random.Generator) -> Table:
+    x = rng.choice([-1.5, -0.0, 0.0, 1.0, 2.0, np.nan, 7.25], n).astype(np.float32)
+    d = np.where(rng.random(n) < 0.1, np.nan, np.round(rng.normal(size=n), 3))
+    t = infer({"t": rng.choice(["late again", "paid", "so late paid", "again", ""], n).tolist()}, AS_TEXT)
+    columns = (x, rng.choice([0, 1, np.nan], n).astype(np.float32), rng.integers(0, 4, n).astype(np.int32), d)
+    return Table((*FEATURES[:4], *t.features), (*columns, *t.arrays), n)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("weighted", [None, "ones", "any"])
+@pytest.mark.parametrize("name", MODELS)
+def test_parts_add_up_to_what_all_rows_say(
+    name: str, weighted: str | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for constant, value in (("_TOGETHER", 150), ("PART", 170), ("_CUT_ROWS", 200)):
+        monkeypatch.setattr(statistics, constant, value)
+    rng, n = np.random.default_rng(count), 900
+    table, (classes, decision) = rows_with_gaps(n, rng), MODELS[name]
+    model = RuleGraph(Schema(FEATURES), classes, decision)
+    y = rng.integers(0, len(classes), n)
+    weights = {None: None, "ones": np.ones(n), "any": np.where(rng.random(n) < 0.5, 1.0, rng.random(n) * 1e-9)}
+    weight = weights[weighted]
+    parts = pieces(n, count, rng)
+    tables = [table.take(np.arange(own.start, own.stop)) for own in parts]
+    ends = [ends_of(np.ones(0) if weight is None else weight[own]) for own in parts]
+    exponent = exponent_of(min(low for low, _ in ends), max(high for _, high in ends))
+    own_weights = [None if weight is None or exponent is None else weight[own] for own in parts]
+    pairs = list(zip(tables, own_weights, strict=True))
+    tallies = [part_tally(model, t, y[own], w, exponent) for (t, w), own in zip(pairs, parts, strict=True)]
+    used = [model.schema[name] for name in model.used_features]
+    facts = added([column_facts(used, *pair, own.start, n) for pair, own in zip(pairs, parts, strict=True)])
+    tally = reduce(add, tallies)
+    entries = {each.name: column_entry(each, facts[each.name], tally.total) for each in used}
+    cuts = {name: entry["cuts"] for name, entry in entries.items() if "cuts" in entry}
+    shares = added([column_shares(cuts, *pair) for pair in pairs])
+    entries |= {name: with_shares(entries[name], shares[name], tally.total) for name in cuts}
+    whole = rule_statistics(model, table, y, weight)
+    assert json.dumps(statistics_of(model, tally, entries)) == json.dumps(whole)
+    assert (weighted == "any", name == "a sum") == ("effective_rows" in whole, "totals" in whole)
+
+
+def added(parts: list[dict[str, ColumnSums]]) -> dict[str, ColumnSums]:
+    return reduce(lambda one, other: {name: one[name] + other[name] for name in one}, parts)
 
 
 # Columns ---------------------------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
+from rulekit.tables.equal_rows import data_hash
 from rulekit.tables.kinds.builders import Dictionary
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, data_hash
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.table import Budget, Store, StoredArrays, parse_memory

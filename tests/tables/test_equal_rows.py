@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from table_rows import part_of, pieces, split_labels
 
 from rulekit.audit.drift.significance import homogeneity
 from rulekit.errors import FormatError, InputError
@@ -16,15 +19,18 @@ from rulekit.schema import Feature, Schema
 from rulekit.tables.equal_rows import (
     MOST_HASHES,
     RowHashes,
+    RowSums,
+    data_hash,
     hashes_from_json,
     held_out,
     lacking,
     overlap,
-    row_hashes,
+    row_sums,
     rows_together,
     share_note,
 )
 from rulekit.tables.kinds.inference import infer
+from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tokens import tokens
@@ -160,14 +166,14 @@ def rows_of(numbers: np.ndarray, names: str = "abc") -> LabelledTable:
 )
 def test_rows_that_trained_the_model_are_counted(training: list[int], others: list[int], seed: int) -> None:
     """In another order of rows and columns, among other rows, and after a way through JSON."""
-    known = row_hashes(rows_of(np.array(training)))
+    known = row_sums(rows_of(np.array(training))).sample
     assert known.share == 1.0
     rng = np.random.default_rng(seed)
     again = rng.permutation(np.array([*training[: len(training) // 2 + 1], *others]))
     everything = rows_of(np.array([*training, *again]), "cab")  # one table, so that all levels are known
     found = overlap(hashes_from_json(known.as_json()), everything.take(np.arange(len(training), len(everything))))
     trained = everything.take(np.arange(len(training)))
-    assert (row_hashes(trained).hashes == known.hashes).all()
+    assert (row_sums(trained).sample.hashes == known.hashes).all()
     # a row whose number is missing has the hash of each such row of the same category and truth value
     alike = {(n % 50, n % 2, n % 3 == 0) if n % 7 == 0 else n for n in training}
     expected = sum(((n % 50, n % 2, n % 3 == 0) if n % 7 == 0 else n) in alike for n in again.tolist())
@@ -176,7 +182,7 @@ def test_rows_that_trained_the_model_are_counted(training: list[int], others: li
 
 def test_a_sample_of_many_rows_is_bounded_and_tells_the_share() -> None:
     numbers = np.arange(300_000)
-    known = row_hashes(rows_of(numbers, "a"))
+    known = row_sums(rows_of(numbers, "a")).sample
     assert MOST_HASHES // 2 < len(known.hashes) <= MOST_HASHES
     assert len(str(known.as_json())) < 25_000
     for first, share, words in ((0, 1.0, "all of"), (75_000, 0.75, "about"), (400_000, 0.0, "none of")):
@@ -193,8 +199,8 @@ def test_a_text_is_known_by_all_its_words(texts: list[str], kept: int, seed: int
     """By a model that has some words only, in other blocks, in another order and spelling; as sets of words too."""
     table = infer({"story": texts}, ReadingOptions(types={"story": "text"}))
     training = LabelledTable(table, np.zeros(len(texts), np.int64), ("no", "yes"))
-    known = row_hashes(training)
-    assert np.isin(row_hashes(training.take(np.arange(2))).hashes, known.hashes).all()
+    known = row_sums(training).sample
+    assert np.isin(row_sums(training.take(np.arange(2))).sample.hashes, known.hashes).all()
     sets = {" ".join(sorted(set(tokens(text)))) if text else None for text in texts}
     assert len(known.hashes) == len(sets)
 
@@ -211,7 +217,7 @@ def test_hashing_is_fast() -> None:
     table = infer(rng.normal(size=(50_000, 20)))
     rows = LabelledTable(table, rng.integers(0, 2, 50_000), (0, 1))
     began = time.process_time()
-    row_hashes(rows)
+    row_sums(rows)
     assert time.process_time() - began < 0.25  # 0.03 s on a quiet machine
 
 
@@ -220,3 +226,41 @@ def test_what_is_no_sample_is_refused(value: dict[str, object]) -> None:
     with pytest.raises(FormatError, match="no hashes"):
         hashes_from_json(value)
     assert isinstance(hashes_from_json({"bits": 64, "hashes": ""}), RowHashes)
+
+
+# Of all rows ---------------------------------------------------------------------------------------------------------
+
+ROWS = {"x": [1.5, None, 3, -0.0, 2], "c": ["u", "v", None, "u", "u"], "y": ["a", "b", "a", "c", "a"]}
+
+
+def test_a_hash_of_data_depends_on_content_only(tmp_path: Path) -> None:
+    rows = split_labels(ROWS, ReadingOptions("y"))
+    first = data_hash(rows)
+    assert first.startswith("117f3fbabd6f")  # in any place
+    pl.DataFrame(ROWS).write_csv(tmp_path / "t.csv")
+    assert first == data_hash(read_labelled(tmp_path / "t.csv", ReadingOptions("y")))
+    assert first == data_hash(rows.take(np.array([3, 1, 0, 4, 2])))
+    assert first != data_hash(rows.take(np.array([0, 1, 2, 3, 3])))
+    beside = {"weight": np.array([1.0, 2, 3, 4, 5]), "group": np.arange(5), "time": np.arange(5.0)}
+    others = [
+        replace(rows, **{name: values[order]})
+        for name, values in beside.items()
+        for order in ([0, 1, 2, 3, 4], [1, 0, 2, 3, 4])
+    ]
+    others += [replace(rows, target="z"), replace(rows, cost=(1.0, 2.0)), replace(rows, classes=("a", "b", "d"))]
+    changes = ({"x": [1.5, None, 4, 0, 2]}, {"c": ["u", "w", None, "u", "u"]}, {"y": ["a", "b", "b", "c", "a"]})
+    others += [split_labels(ROWS | changed, ReadingOptions("y")) for changed in changes]
+    assert len({first, *map(data_hash, others)}) == 1 + len(others)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("beside", [(), ("weight",), ("weight", "group", "time")])
+def test_parts_add_up_to_the_hashes_of_all_rows(count: int, beside: tuple[str, ...]) -> None:
+    rng, n = np.random.default_rng(count), 40_000
+    rows = rows_of(rng.integers(0, 10_000, n))
+    given = {"weight": rng.random(n), "group": rng.integers(0, 99, n), "time": rng.normal(size=n)}
+    rows = replace(rows, **{name: given[name] for name in beside})
+    whole = row_sums(rows)
+    found = sum((row_sums(part_of(rows, own)) for own in pieces(n, count, rng)), RowSums())
+    assert (found.rows, found.sums, found.sample.as_json()) == (n, whole.sums, whole.sample.as_json())
+    assert data_hash(part_of(rows, slice(0, 0)), found) == data_hash(rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +14,7 @@ from rulekit.errors import InputError
 from rulekit.schema import Schema
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import near_label_notes, order_note, read_labelled
-from rulekit.tables.labels import LabelledTable, classes_of_keys, data_hash, label_for_model
+from rulekit.tables.labels import LabelledTable, classes_of_keys, label_for_model
 from rulekit.tables.options import ReadingOptions
 
 
@@ -150,19 +149,6 @@ def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
 def test_labels_match_the_model_across_types(labels: list[object], classes: tuple[object, ...]) -> None:
     schema = Schema(infer({"x": [1, 2, 3]}).features, target="y")
     assert label_for_model({"x": [1, 2, 3], "y": labels}, schema, classes).y.tolist() == [1, 0, 1]
-
-
-def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
-    data = {"x": [1.5, None, 3], "c": ["u", "v", None], "y": ["a", "b", "a"]}
-    first = data_hash(split_labels(data, ReadingOptions("y")))
-    pl.DataFrame(data).write_csv(tmp_path / "t.csv")
-    assert first == data_hash(read_labelled(tmp_path / "t.csv", ReadingOptions("y")))
-    assert len(first) == 64
-    for changed in ({"x": [1.5, None, 4]}, {"c": ["u", "w", None]}, {"y": ["a", "b", "b"]}, {"x": [1.5, 2, 3]}):
-        assert data_hash(split_labels(data | changed, ReadingOptions("y"))) != first
-    table = infer(np.arange(6.0).reshape(3, 2))
-    assert data_hash(table) == data_hash(table.take(np.arange(3)))
-    assert data_hash(table) == "856bdc7fbfb611c12f5e1761fbc462dabc219ad79c97c739097d8b94da52ed03"
 
 
 def test_labels_that_look_alike_and_classes_of_few_rows_are_named() -> None:

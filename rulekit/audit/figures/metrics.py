@@ -7,8 +7,9 @@ taken for none.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from rulekit.graph.files.safe_files import count, number, share
 from rulekit.graph.language.words import amount
 from rulekit.graph.model_parts import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.shown.exact_sums import UNIT, ExactWeights, ends_of, exponent_of, rounded
 from rulekit.tables.labels import LabelledTable
-from rulekit.tables.table import StoredArrays
+from rulekit.tables.table import PART, Table
 
 _TINY = 1e-300
 
@@ -80,54 +82,127 @@ _IN_JSON: Mapping[Any, str] = {
 }
 
 
-def figures(
-    y: Ints,
-    predicted: Ints,
-    probabilities: Floats,
-    classes: tuple[ClassLabel, ...],
-    weight: Floats | None = None,
-    *,
-    rows: int | None = None,
-    squares: float | None = None,
-) -> Figures:
-    """Figures of predicted class indices [n] and probabilities [n, K] against the true indices y [n].
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What a model answers on some rows, as sums: those of parts of the rows are put `together` exactly, in any order.
 
-    Where equal rows were put together under the sum of their weights: rows, how many there were, and squares, the sum
-    of their squared weights.
+    exponent: see `exponent_of`. confusion [K * K] and squares, of the weights divided by 2^exponent, in units of
+    2^-1074; loss likewise: each row's is rounded to a multiple of 2^-32, times its divided weight. chances: of the
+    second of two classes, of each of more, its different probabilities [m], ascending, and whole numbers [2, m] for the
+    weights of the rows of other classes and of this one. From 2^24 rows on, probabilities are rounded to 2^-20.
     """
-    k, mass = len(classes), np.ones(len(y)) if weight is None else weight
-    y, predicted = y.astype(np.int64), predicted.astype(np.int64)
-    confusion = np.bincount(k * y + predicted, mass, k * k).astype(np.float64).reshape(k, k)
+
+    exponent: int | None
+    rows: int
+    confusion: list[int]
+    squares: int
+    loss: int
+    chances: tuple[tuple[Floats, Ints], ...]
+
+
+_EXACT_CHANCES = 1 << 24  # rows; of more the different probabilities may be too many
+_LOSSES, _CHANCES = 2.0**32, 2.0**20
+_WAITING = 1 << 20
+
+
+def part_answers(
+    graph: RuleGraph, table: Table, y: Ints, weight: Floats | None, exponent: int | None, n_rows: int
+) -> Answers:
+    """What a model answers on a part of n_rows, with class indices y [n]; exponent: of all weights."""
+    blocks = ((decide(graph, block), probabilities(graph, block)) for block in table.blocks(graph.used_features))
+    return _answers(blocks, y, len(graph.classes), weight, exponent, n_rows)
+
+
+def _answers(
+    blocks: Iterable[tuple[Ints, Floats]], y: Ints, k: int, weight: Floats | None, exponent: int | None, n_rows: int
+) -> Answers:
+    def each() -> Iterator[Answers]:
+        start, bits = 0, 61 - n_rows.bit_length()  # so that sums of whole numbers stay below 2^62
+        yield Answers(exponent, 0, [0] * (k * k), 0, 0, ())
+        for decided, chances in blocks:
+            true, n = y[start : start + len(decided)].astype(np.int64), len(decided)
+            given = None if weight is None or exponent is None else weight[start : start + n]
+            share = np.ones(n) if given is None or exponent is None else np.ldexp(given, -exponent)
+            mass = np.rint(np.ldexp(share, 0 if given is None else bits)).astype(np.int64)
+            losses = np.rint(-np.log(np.clip(chances[np.arange(n), true], 1e-15, 1.0)) * _LOSSES) / _LOSSES
+            if n_rows >= _EXACT_CHANCES:
+                chances = np.rint(chances * _CHANCES) / _CHANCES
+            squares = ExactWeights(None if given is None else share**2, n).total()
+            loss = ExactWeights(losses * share, n).total()
+            asked = range(1 if k == 2 else 0, k)
+            pairs = ((chances[:, c], np.stack([mass * (true != c), mass * (true == c)])) for c in asked)
+            confusion = ExactWeights(given, n).by(k * true + decided.astype(np.int64), k * k)
+            yield Answers(exponent, n, confusion, squares, loss, tuple(_by_chance(*pair) for pair in pairs))
+            start += n
+
+    return together(each())
+
+
+def _by_chance(chances: Floats, masses: Ints) -> tuple[Floats, Ints]:
+    """The different ones of probabilities [n], ascending, and the sums of their masses [2, n]."""
+    order = np.argsort(chances)
+    ascending = chances[order]
+    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(order)), dtype=bool), ascending[1:] != ascending[:-1]]))
+    # each by itself, which takes a tenth of the time
+    sums = [np.add.reduceat(own[order], first) if len(first) else own for own in masses]
+    return ascending[first], np.stack(sums)
+
+
+def together(parts: Iterable[Answers]) -> Answers:
+    """The answers on the rows of all parts, of which there is one at least."""
+    held = list[Answers]()
+    for part in parts:
+        held.append(part)
+        sizes = [sum(len(values) for values, _ in each.chances) for each in held]
+        if sum(sizes[1:]) > max(_WAITING, sizes[0]):
+            held = [_together(held)]
+    return _together(held)
+
+
+def _together(parts: list[Answers]) -> Answers:
+    rows, squares, loss = (sum(getattr(each, name) for each in parts) for name in ("rows", "squares", "loss"))
+    confusion = [sum(cells) for cells in zip(*(each.confusion for each in parts), strict=True)]
+    chances = list[tuple[Floats, Ints]]()
+    for own in zip(*(each.chances for each in parts if each.chances), strict=True):
+        values, masses = zip(*own, strict=True)
+        chances.append(_by_chance(np.concatenate(values), np.concatenate(masses, axis=1)))
+    return Answers(parts[0].exponent, rows, confusion, squares, loss, tuple(chances))
+
+
+def figures_of(answers: Answers, classes: tuple[ClassLabel, ...]) -> Figures:
+    """The figures that the answers on all rows make."""
+    scale, total = Fraction(2) ** (answers.exponent or 0), sum(answers.confusion)
+    confusion = np.array([*map(rounded, answers.confusion)]).reshape(len(classes), len(classes))
     right, support, chosen = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
     precision, recall = right / np.maximum(chosen, _TINY), right / np.maximum(support, _TINY)
     f1 = 2.0 * right / np.maximum(support + chosen, _TINY)
-    total = confusion.sum()
-    accuracy = float(right.sum() / total)
-    losses = -np.log(np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0))
-    effective = float(mass.sum() ** 2 / (float((mass**2).sum()) if squares is None else squares))
+    accuracy = float(right.sum() / confusion.sum())
+    effective = float((Fraction(total, UNIT) / scale) ** 2 / Fraction(answers.squares, UNIT))
+    # a class that does not occur, or is alone, has no area
+    masses = (own.astype(np.float64) for _, own in answers.chances)
+    areas = [_area(*own) for own in masses if own.any(axis=1).all()]
     return Figures(
-        rows=len(y) if rows is None else rows,
+        rows=answers.rows,
         accuracy=accuracy,
         accuracy_error=math.sqrt(accuracy * (1 - accuracy) / effective),
-        majority=float(support.max() / total),
+        majority=float(support.max() / confusion.sum()),
         classes=tuple(
             map(ClassFigures, classes, *(each.tolist() for each in (support, chosen, precision, recall, f1)))
         ),
         macro_f1=float(macro_f1(right, chosen, support)),
-        auc=_area(y, probabilities, mass, support),
-        # summed exactly: the same for rows in blocks and in any order
-        log_loss=math.fsum((losses * mass).tolist()) / math.fsum(mass.tolist()),
+        auc=float(np.mean(areas)) if areas else None,
+        log_loss=float(Fraction(answers.loss, total) * scale),
         confusion=tuple(map(tuple, confusion.tolist())),
     )
 
 
-def _area(y: Ints, probabilities: Floats, mass: Floats, support: Floats) -> float | None:
-    """Area under the receiver operating characteristic; classes that do not occur are left out of the mean."""
-    present = np.flatnonzero(support > 0).tolist()
-    if len(present) < 2:
-        return None
-    asked = present if len(support) > 2 else [1]
-    return float(np.mean([area_under_curve(y == k, probabilities[:, k], mass) for k in asked]))
+def figures(
+    y: Ints, predicted: Ints, probabilities: Floats, classes: tuple[ClassLabel, ...], weight: Floats | None = None
+) -> Figures:
+    """Figures of predicted class indices [n] and probabilities [n, K] against the true indices y [n]."""
+    exponent = None if weight is None else exponent_of(*ends_of(weight))
+    blocks = ((predicted[k : k + PART], probabilities[k : k + PART]) for k in range(0, len(y), PART))
+    return figures_of(_answers(blocks, y, len(classes), weight, exponent, len(y)), classes)
 
 
 def area_under_curve(yes: Bools, score: Array, weight: Array) -> float:
@@ -136,9 +211,14 @@ def area_under_curve(yes: Bools, score: Array, weight: Array) -> float:
     A tie counts half (J. Hanley and B. McNeil, The Meaning and Use of the Area under a ROC Curve, 1982).
     """
     _, tie = np.unique(score, return_inverse=True)
-    mass = [np.bincount(tie, np.where(rows, weight, 0.0)) for rows in (yes, ~yes)]
-    above = mass[0].sum() - np.cumsum(mass[0])
-    return float((mass[1] * (above + mass[0] / 2.0)).sum() / (mass[0].sum() * mass[1].sum()))
+    others, own = (np.bincount(tie, np.where(rows, weight, 0.0)) for rows in (~yes, yes))
+    return _area(others, own)
+
+
+def _area(others: Array, own: Array) -> float:
+    """The area by the weights [m] of the rows of each score, ascending: of others and of those of yes."""
+    above = own.sum() - np.cumsum(own)
+    return float((others * (above + own / 2.0)).sum() / (own.sum() * others.sum()))
 
 
 def class_indices(graph: RuleGraph, rows: LabelledTable) -> Array:
@@ -148,26 +228,10 @@ def class_indices(graph: RuleGraph, rows: LabelledTable) -> Array:
 
 
 def measured(graph: RuleGraph, rows: LabelledTable) -> Figures:
-    """Figures of the model on labelled rows; of rows on disk, those with the same answer are put together first."""
+    """Figures of the model on labelled rows."""
+    exponent = None if rows.weight is None else exponent_of(*ends_of(rows.weight))
     y = class_indices(graph, rows)
-    if not isinstance(rows.table.arrays, StoredArrays):
-        return figures(y, decide(graph, rows.table), probabilities(graph, rows.table), graph.classes, rows.weight)
-    answers = np.zeros((0, 2 + len(graph.classes)))
-    weights, squares, start = np.zeros(0), 0.0, 0
-    for block in rows.table.blocks(graph.used_features):
-        stop = start + block.n_rows
-        weight = np.ones(block.n_rows) if rows.weight is None else rows.weight[start:stop]
-        found = np.column_stack([y[start:stop], decide(graph, block), probabilities(graph, block)])
-        # distinct answers and the sums of their weights
-        answers, weights = np.concatenate([answers, found]), np.concatenate([weights, weight])
-        order = np.lexsort(answers.T)
-        answers = answers[order]
-        first = np.flatnonzero(np.concatenate([[True], np.any(answers[1:] != answers[:-1], axis=1)]))
-        answers, weights = answers[first], np.add.reduceat(weights[order], first)
-        squares += float((weight**2).sum())
-        start = stop
-    true, decided = answers[:, 0].astype(np.int64), answers[:, 1].astype(np.int64)
-    return figures(true, decided, answers[:, 2:], graph.classes, weights, rows=len(y), squares=squares)
+    return figures_of(part_answers(graph, rows.table, y, rows.weight, exponent, len(y)), graph.classes)
 
 
 BLOCKS = 5

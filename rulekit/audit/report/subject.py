@@ -23,8 +23,8 @@ from rulekit.shown.rule_rows import marks_of
 from rulekit.shown.sections import Section, sections
 from rulekit.shown.statistics import rule_statistics
 from rulekit.shown.table_figures import effective_rows_of, tables_of
-from rulekit.tables.equal_rows import Overlap
-from rulekit.tables.labels import LabelledTable, data_hash
+from rulekit.tables.equal_rows import Overlap, data_hash
+from rulekit.tables.labels import LabelledTable
 
 SEARCHING = 0.6  # of a limit of time; the rest is for the sections
 

@@ -33,7 +33,8 @@ from rulekit.schema import Feature, Schema
 from rulekit.search.row_search import Claim, Label, RowSearch
 from rulekit.shown.sections import signature
 from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.labels import LabelledTable, data_hash
+from rulekit.tables.equal_rows import data_hash
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
 from rulekit.work.changes.hand_edits import today

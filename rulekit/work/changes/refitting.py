@@ -35,7 +35,8 @@ from rulekit.learners.models.integer_points import Links, calibrated, smoothed_c
 from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.numbers import probability_of, short_probability, strength_of
 from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.labels import LabelledTable, data_hash
+from rulekit.tables.equal_rows import data_hash
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
 from rulekit.work.evaluating import labelled_rows

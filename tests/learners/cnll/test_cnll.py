@@ -26,9 +26,9 @@ from rulekit.learners.models.noisy_formulas import NoisyFormula
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.synthetic import exclusive_or, noisy_logical
+from rulekit.tables.equal_rows import data_hash
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labels import data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
