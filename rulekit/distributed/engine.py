@@ -23,7 +23,7 @@ from uuid import uuid4
 from weakref import WeakSet
 
 from rulekit.distributed.meeting import Ended, Meeting
-from rulekit.distributed.orders import Call, Chain, Load, Order, Talk, forget, versions, work
+from rulekit.distributed.orders import Call, Chain, Load, Order, Talk, dask_setup, forget, versions, work
 from rulekit.errors import InputError
 from rulekit.learners.data.parted import ByPart, View
 from rulekit.learners.data.parts import Answer, Function, Rows, added
@@ -409,13 +409,14 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[Client]:
     kept = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # workers are faster with their memory
     own = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in kept.items()}
     own["distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS"] = n_threads
+    own["distributed.deploy.lost-worker-timeout"] = "1000 days"  # Dask would end one that is just being restarted
     options: dict[str, Any] = {
         "n_workers": n_workers,
         "threads_per_worker": n_threads,
         "processes": True,
         "memory_limit": 0,
     }
-    options |= {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options |= {"dashboard_address": None, "silence_logs": logging.CRITICAL, "preload": [dask_setup.__module__]}
     with (
         dask.config.set(own),
         tempfile.TemporaryDirectory(prefix="rulekit-") as folder,

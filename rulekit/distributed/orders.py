@@ -8,6 +8,7 @@ nothing, and a worker that is not in the state that a message follows says so: t
 from __future__ import annotations
 
 import pickle
+import signal
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -230,3 +231,8 @@ def _travelling(error: Exception) -> Exception:
 def forget(job: str) -> None:
     """Drop all that is known of a job."""
     _JOBS.pop(job, None)
+
+
+def dask_setup(_: Any) -> None:
+    """Leave Ctrl-C to the driver: it is meant for that, and a terminal sends it to its workers too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
