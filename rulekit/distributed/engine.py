@@ -404,23 +404,22 @@ class _Trip:
 def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[Client]:
     """Start workers on this machine, which end with the context."""
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, Status
 
     kept = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # workers are faster with their memory
-    own = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in kept.items()}
-    own["distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS"] = n_threads
+    environ = {"POLARS_MAX_THREADS": n_threads, **kept}
+    own: dict[str, Any] = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in environ.items()}
     own["distributed.deploy.lost-worker-timeout"] = "1000 days"  # Dask would end one that is just being restarted
-    options: dict[str, Any] = {
-        "n_workers": n_workers,
-        "threads_per_worker": n_threads,
-        "processes": True,
-        "memory_limit": 0,
-    }
-    options |= {"dashboard_address": None, "silence_logs": logging.CRITICAL, "preload": [dask_setup.__module__]}
-    with (
-        dask.config.set(own),
-        tempfile.TemporaryDirectory(prefix="rulekit-") as folder,
-        LocalCluster(local_directory=folder, **options) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    options = {"memory_limit": 0, "silence_logs": logging.CRITICAL, "preload": [dask_setup.__module__]}
+    with dask.config.set(own), tempfile.TemporaryDirectory(prefix="rulekit-dask-") as folder:
+        options |= {"n_workers": n_workers, "threads_per_worker": n_threads, "local_directory": folder}
+        cluster = LocalCluster(processes=True, scheduler_kwargs=quiet, **options)
+        try:
+            with Client(cluster) as client:
+                yield client
+        finally:
+            try:
+                cluster.close()
+            except KeyError:  # all is closed, but Dask misses a worker that died before it was noted
+                cluster.status = Status.closed

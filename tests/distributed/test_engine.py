@@ -9,8 +9,8 @@ import signal
 import threading
 import time
 import zlib
-from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,8 +26,6 @@ from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.data.parted import ByPart, PartedRows, TrainingPart, View, class_sums
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
-
-HERE = __name__  # workers import this module by its name
 
 
 @lru_cache(4)
@@ -56,7 +54,7 @@ def load(spec, number):
 
 def specs(n_parts, n=400, n_classes=2, weighted=False):
     cuts = [n * k // n_parts for k in range(n_parts + 1)]
-    return [(a, b, n, n_classes, weighted) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [(a, b, n, n_classes, weighted) for a, b in pairwise(cuts)]
 
 
 def fitted(rows, **how):
@@ -90,10 +88,10 @@ def client():
 class Disturbed(DaskParts):
     """Parts of which something happens to the workers before some trips."""
 
-    before: dict = {}
+    before = None
 
     def _trip(self, *given):
-        self.before.get(self.traffic.trips, lambda parts: None)(self)
+        (self.before or {}).get(self.traffic.trips, lambda parts: None)(self)
         return super()._trip(*given)
 
 
@@ -126,10 +124,10 @@ def known_jobs(job):
 
 
 def test_workers_may_die_and_join(client):
-    before = {3: killing(1), 7: killing(1, 0.01), 12: killing(2), 17: lambda parts: grow(client, 3)}
+    before = {3: killing(1), 7: killing(1, 0.01), 14: killing(2), 18: lambda parts: grow(client, 3)}
     with Disturbed(client, load, specs(5, weighted=True)) as parts:
         parts.before = before
-        assert file_of(fitted(rows_of(parts), n_estimators=12)) == one_process_of_12()
+        assert file_of(fitted(rows_of(parts), n_estimators=10)) == one_process_of_10()
         assert parts.traffic.replayed > 0
         assert parts.traffic.trips > max(before)
         assert len(set(parts.owner.values())) == 3
@@ -142,8 +140,8 @@ def grow(client, n):
     time.sleep(engine._LOOK)  # until the next trip looks who is there
 
 
-def one_process_of_12():
-    return file_of(fitted(table(400, 2, True), n_estimators=12))
+def one_process_of_10():
+    return file_of(fitted(table(400, 2, True), n_estimators=10))
 
 
 def test_parts_move_and_states_are_lost(client, monkeypatch):
@@ -153,7 +151,7 @@ def test_parts_move_and_states_are_lost(client, monkeypatch):
         others = dict(zip(parts.threads, [*parts.threads][1:] + [*parts.threads][:1], strict=True))
         parts.owner = {part: others[at] for part, at in parts.owner.items()}
 
-    moves = {trip: turn for trip in range(4, 30, 3)}
+    moves = dict.fromkeys(range(4, 30, 3), turn)
     lost = {trip: lambda parts: client.run(orders.forget, parts.job) for trip in range(5, 30, 6)}
     with Disturbed(client, load, specs(3)) as parts:
         parts.before = moves | lost
@@ -215,7 +213,7 @@ def test_a_stopped_training_leaves_no_thread(client, how):
     with DaskParts(client, load, specs(2)) as parts:
         limit = {"time_limit": 2} if how == "time limit" else {}
         model = fitted(rows_of(parts), n_estimators=200, callback=stop, **limit)
-        assert model.stopped_ == how
+        assert model.rule_graph_.provenance["stopped"] == how
         assert len(model.path_.errors) >= 2
     assert not parts.meeting._running
 
