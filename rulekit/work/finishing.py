@@ -17,6 +17,7 @@ import numpy as np
 
 from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION, Baselines, Measure, reported, sample_of
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
+from rulekit.audit.training_lines import TableSummary, summary_of
 from rulekit.errors import InputError
 from rulekit.graph.language.text import promises
 from rulekit.graph.language.words import counted, listed, percent
@@ -30,6 +31,7 @@ from rulekit.shown.rule_rows import Words, hand_made
 from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.table import Table
 from rulekit.work.learning import GivenStart, KeptOverrides, TrainingRequest
 from rulekit.work.progress import Progress, Stage
 
@@ -74,6 +76,14 @@ class Finish:
             self.notes.append(f"stopped ({self.stopped}) after learning: rules may be longer, or lack statistics")
         chosen: RuleGraph = ladder.at(ladder.chosen).model
         return chosen.with_(ladder=ladder)
+
+    def summary(self, table: Table) -> TableSummary:
+        """What a table has."""
+        return summary_of(table)
+
+    def ways_out(self, left_alone: set[str]) -> tuple[str, ...]:
+        """What may give rules, where there are none; left_alone: parameters that were not set."""
+        return ways_out(self.training, self.request.learner, left_alone)
 
     def begin(self, what: str) -> None:
         """Tell the callback of a step, which may end all that follow."""

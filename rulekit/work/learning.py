@@ -30,6 +30,7 @@ from rulekit.work.choices import OPTIONS
 from rulekit.work.progress import Learning, Progress
 
 if TYPE_CHECKING:
+    from rulekit.learners.data.parted import PartedRows
     from rulekit.learners.sizes.path import ModelPath
     from rulekit.work.changes.overrides import Written
 
@@ -148,8 +149,9 @@ def fitted(
     memory: str | None = None,
     start: GivenStart | None = None,
     each: Callable[[Any], object] = lambda learner: None,
+    elsewhere: PartedRows | None = None,
 ) -> Any:
-    """The learner with these parameters, fitted on labelled rows in memory or, with `memory`, on disk.
+    """The learner with these parameters, fitted on labelled rows in memory or, with `memory`, on disk, or elsewhere.
 
     Its rules have no statistics yet, since they may be simplified. each: is given the learner at every step. Raises
     where it was stopped before it had learned anything, OutOfTime by the time.
@@ -174,7 +176,7 @@ def fitted(
         time_limit=time_limit,
         callback=step,
     )
-    made.fit_rules(rows)
+    made.fit_rules(rows if elsewhere is None else elsewhere)
     stopped, units = (made.rule_graph_.provenance.get(name) for name in ("stopped", "units"))
     if stopped and units is not None and not np.any(units):
         if stopped == "interrupted":

@@ -30,7 +30,7 @@ from rulekit.tables.labelling import order_note, read_labelled
 from rulekit.tables.labels import LabelledTable, label_counts, label_for_model
 from rulekit.tables.table import Budget, parse_memory
 from rulekit.work import learning
-from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading, ways_out
+from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
@@ -38,6 +38,7 @@ from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
     from rulekit.audit.figures.fidelity import Fidelity
+    from rulekit.learners.data.parted import PartedRows
     from rulekit.teaching.teachers import Teacher
     from rulekit.work.learning import GivenStart
 
@@ -73,8 +74,21 @@ class TrainingResult:
     fidelity: tuple[Fidelity, ...] = ()
 
 
-def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
-    """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsElsewhere:
+    """Training rows that an engine holds, and what takes the steps after learning in the place of `Finish`."""
+
+    rows: PartedRows
+    finish: Callable[..., Finish]
+
+
+def train(
+    request: TrainingRequest, progress: Progress = unseen, elsewhere: RowsElsewhere | None = None
+) -> TrainingResult:
+    """Train as the request says; raises InputError, before anything is learned, where it makes no sense.
+
+    elsewhere: the rows, which are not read then.
+    """
     request, start = _checked(request)
     teacher = _teacher(request)
     with contextlib.ExitStack() as ending:
@@ -84,7 +98,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
             from rulekit.audit.figures.baselines import measured_beside
 
             measure = ending.enter_context(measured_beside())
-        return _trained(request, start, teacher, measure, progress)
+        return _trained(request, start, teacher, measure, progress, elsewhere)
 
 
 def _trained(
@@ -93,11 +107,16 @@ def _trained(
     teacher: Teacher | None,
     measure: Measure | None,
     progress: Progress,
+    elsewhere: RowsElsewhere | None,
 ) -> TrainingResult:
     """As `train`, from a request and a start that can be carried out; measure: begins to measure the baselines."""
     deadline = Deadline(request.time_limit)
     try:
-        rows, kept, picked = read_rows(request, start, progress, deadline, teacher)
+        if elsewhere is None:
+            rows, kept, picked = read_rows(request, start, progress, deadline, teacher)
+        else:
+            rows, kept, picked = elsewhere.rows.empty, KeptOverrides(), None
+            _refuse_many_classes(rows, request)
     except OutOfTime:
         raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
@@ -119,6 +138,7 @@ def _trained(
             memory=request.memory,
             start=start,
             each=each,
+            elsewhere=None if elsewhere is None else elsewhere.rows,
         )
 
     try:
@@ -132,7 +152,8 @@ def _trained(
     except OutOfTime:
         raise _out_of_time(request, "before there was a model") from None
     beside.after(learner)
-    finish = Finish(request, learner, training, held, start, kept, deadline, progress)
+    finishing: Callable[..., Finish] = Finish if elsewhere is None else elsewhere.finish
+    finish = finishing(request, learner, training, held, start, kept, deadline, progress)
     model = finish.model()
     if request.output is not None:  # before it is measured, so that an interruption can name its file
         model.save(request.output)
@@ -198,7 +219,7 @@ def _measured(
         figures,
         measured_on,
         counts(model),
-        summary_of(rows.table),
+        finish.summary(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
         (
@@ -210,7 +231,7 @@ def _measured(
         ),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
-        () if decides else ways_out(finish.training, request.learner, left_alone),
+        () if decides else finish.ways_out(left_alone),
         agreed,
     )
 

@@ -99,6 +99,9 @@ class Answers:
     loss: int
     chances: tuple[tuple[Floats, Ints], ...]
 
+    def __add__(self, other: Answers) -> Answers:
+        return _together([self, other])
+
 
 _EXACT_CHANCES = 1 << 24  # rows; of more the different probabilities may be too many
 _LOSSES, _CHANCES = 2.0**32, 2.0**20

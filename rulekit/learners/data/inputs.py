@@ -21,6 +21,7 @@ from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import InOrder, equal_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
+from rulekit.tables.equal_rows import RowSums, row_sums
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable, parse_cost
 from rulekit.tables.raw.columns import RawTable
@@ -61,6 +62,10 @@ class TrainingData:
         if list(order) != list(range(len(order))):
             labels = np.argsort(order).astype(labels.dtype)[labels]
         return Problem((), MemoryCodes(()), labels, share_equal(weights), unit)
+
+    def row_sums(self) -> RowSums:
+        """What tells the rows apart from others."""
+        return row_sums(self.labelled(""))
 
     def labelled(self, target: str) -> LabelledTable:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""

@@ -28,7 +28,8 @@ from rulekit.learners.data.problem import Problem, mix, recoded, unlike
 from rulekit.learners.data.quantiles import SortedPart
 from rulekit.learners.sums_of_rows.histograms import class_steps, in_steps, lead_by_code, moderate, share_equal
 from rulekit.schema import Feature, Schema
-from rulekit.shown.statistics import ExactWeights, rounded
+from rulekit.shown.exact_sums import ExactWeights, rounded
+from rulekit.tables.equal_rows import RowSums, row_sums
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
 
@@ -105,16 +106,20 @@ class TrainingPart:
         return self.views[view]
 
 
-def class_sums(part: TrainingPart, n_classes: int) -> tuple[list[int], Ints]:
-    """The weight of each class, in units of 2^-1074; its rows of positive weight, and all of them [2, K]."""
+def class_sums(part: TrainingPart, n_classes: int) -> tuple[list[int], Ints, list[float]]:
+    """The weight of each class, in units of 2^-1074; its rows of positive weight, and all of them [2, K].
+
+    And the least and the largest weight.
+    """
+    ends = [float(part.weights.min()), float(part.weights.max())] if len(part.y) else []
     counts = np.array([np.bincount(y, minlength=n_classes) for y in (part.y, part.rows.y)])
     if part.weights.strides == (0,):
-        return ExactWeights(None, len(part.y)).by(part.y, n_classes), counts
+        return ExactWeights(None, len(part.y)).by(part.y, n_classes), counts, ends
     sums, step = [0] * n_classes, 1 << 24
     for a in range(0, len(part.y), step):
         weights = ExactWeights(part.weights[a : a + step], len(part.y[a : a + step]))
         sums = added(sums, weights.by(part.y[a : a + step], n_classes))
-    return sums, counts
+    return sums, counts, ends
 
 
 def weigh(part: TrainingPart, places: Ints, factors: Floats, unit: float) -> tuple[list[int], Ints]:
@@ -190,6 +195,12 @@ def deal(part: TrainingPart, fold: Array | None, counts: Ints, n_classes: int) -
     both = (np.bincount(keys, each, n_folds * n_classes) for each in (None, problem.weights))
     rows, weights = (each.astype(np.int64).reshape(n_folds, n_classes) for each in both)
     return rows, weights
+
+
+def sums_of_rows(part: TrainingPart, classes: tuple[ClassLabel, ...], ranks: Ints, weighted: bool) -> RowSums:
+    """What tells the rows apart from others; ranks: of the classes of the part, their places among these."""
+    weights = part.weights if weighted else None
+    return row_sums(LabelledTable(part.table, ranks[part.y], classes, weights))
 
 
 def rows_at(part: TrainingPart, view: View, places: Ints) -> tuple[list[Array], Array, Ints]:
@@ -445,19 +456,21 @@ class PartedData(TrainingData):
     """What a learner is given of rows that are elsewhere; its table has the features, and no row.
 
     exact [K]: the weight of each class in units of 2^-1074; counts [P, K]: how many rows of it each part has. ranks: of
-    the classes of the rows, their places among those that occur.
+    the classes of the rows, their places among those that occur. weighted: not all rows weigh 1.
     """
 
     parts: Parts = field(kw_only=True)
     exact: Sequence[int] = field(kw_only=True)
     counts: Ints = field(kw_only=True)
     ranks: Ints = field(kw_only=True)
+    weighted: bool = field(kw_only=True)
 
     @classmethod
     def of_parts(cls, rows: PartedRows) -> PartedData:
         """The data of all parts; raises InputError where all rows are of one class."""
         empty, found = rows.empty, rows.parts.each(class_sums, len(rows.empty.classes))
-        exact, both = reduce(added, (own for own, _ in found)), np.array([own for _, own in found])
+        exact, both = reduce(added, (own for own, *_ in found)), np.array([own for _, own, _ in found])
+        ends = [end for *_, own in found for end in own]
         counts, labels = both[:, 0], class_array(empty.classes)
         tell_left_out(labels, both[:, 1].sum(axis=0), counts.sum(axis=0))
         occurs = np.flatnonzero(counts.sum(axis=0))
@@ -472,6 +485,7 @@ class PartedData(TrainingData):
             exact=[exact[k] for k in first],
             counts=counts[:, first],
             ranks=own,
+            weighted=min(ends) != 1.0 or max(ends) != 1.0,
         )
 
     @property
@@ -480,6 +494,14 @@ class PartedData(TrainingData):
 
     def totals(self) -> Floats:
         return np.array([rounded(each) for each in self.exact])
+
+    def row_sums(self) -> RowSums:
+        found: RowSums = self.parts.sum(sums_of_rows, self.classes, self.ranks, self.weighted)
+        return found
+
+    def labelled(self, target: str) -> LabelledTable:
+        labelled = TrainingData.labelled(self, target)
+        return replace(labelled, weight=np.zeros(0) if self.weighted else None)
 
     def problem(self, order: Sequence[int], factors: Floats) -> Problem:
         factors, unit = class_steps(self.totals(), self.n_rows, factors)

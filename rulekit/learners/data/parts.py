@@ -70,6 +70,8 @@ def held_rows(problem: Problem, n_threads: int) -> Rows:
 
 def added(some: Any, others: Any) -> Any:
     """The sum of two answers, number by number."""
+    if isinstance(some, dict):
+        return {key: added(value, others[key]) for key, value in some.items()}
     if isinstance(some, list | tuple):
         return type(some)(map(added, some, others))
     return some + others

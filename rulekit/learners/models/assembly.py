@@ -26,7 +26,7 @@ from rulekit.learners.parameters import ReadingSettings
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
-from rulekit.tables.equal_rows import RowSums, data_hash, row_sums
+from rulekit.tables.equal_rows import data_hash
 from rulekit.version import __version__
 
 _FLOOR = 0.51
@@ -245,30 +245,21 @@ _SAID_WHERE_GIVEN = (*(item.name for item in fields(ReadingSettings)), "cost")
 
 
 def provenance_of(
-    learner: str,
-    parameters: Mapping[str, Any],
-    data: TrainingData,
-    target: str,
-    stopped: str,
-    sums: RowSums | None = None,
+    learner: str, parameters: Mapping[str, Any], data: TrainingData, target: str, stopped: str
 ) -> dict[str, Any]:
-    """The provenance of a fitted model as JSON values; parameters: as they were used, nothing is "auto".
-
-    sums: of all rows, where `data` has not all of them.
-    """
+    """The provenance of a fitted model as JSON values; parameters: as they were used, nothing is "auto"."""
     said = [
         name
         for name in sorted(parameters)
         if name not in _NOT_THE_MODEL and (name not in _SAID_WHERE_GIVEN or parameters[name] is not None)
     ]
-    labelled = data.labelled(target)
-    sums = sums or row_sums(labelled)
+    sums = data.row_sums()
     return {
         "learner": learner,
         "parameters": {name: _json(parameters[name]) for name in said},
         "units": [],
         "rows": sums.rows,
-        "data": data_hash(labelled, sums),
+        "data": data_hash(data.labelled(target), sums),
         "row_hashes": sums.sample.as_json(),
         "versions": {"rulekit": __version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),

@@ -1,0 +1,325 @@
+"""Training on the workers of Dask: the rows stay there, and the model file is that of one process.
+
+    from distributed import Client
+
+    from rulekit.distributed import fit
+
+    fit(AdaBoostStumpClassifier(), "loans", Client("tcp://HOST:8786"), target="default")
+
+Parts are the row groups of Parquet files, or the partitions of a Dask frame. Each worker reads its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rulekit.arrays import Ints
+from rulekit.audit.figures.metrics import Answers, Figures, figures_of, part_answers
+from rulekit.audit.training_lines import TableSummary, summary_of
+from rulekit.distributed.engine import DaskParts, local_cluster
+from rulekit.distributed.source import Known, Seen, known_of, labelled, parts_of, raw_part, seen_in
+from rulekit.errors import Cancelled, InputError
+from rulekit.graph.files.model_files import from_json
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.learners.contract import find_learner, refuse_unable
+from rulekit.learners.data.parted import ByPart, PartedRows, TrainingPart, View
+from rulekit.learners.sums_of_rows.kernels import available_threads
+from rulekit.schema import Feature
+from rulekit.shown.exact_sums import ends_of, exponent_of
+from rulekit.shown.statistics import (
+    ColumnSums,
+    Tally,
+    column_entry,
+    column_facts,
+    column_shares,
+    part_tally,
+    statistics_of,
+    with_shares,
+)
+from rulekit.tables.labels import LabelledTable
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.table import Table, absent, encoded_dtype
+from rulekit.work.finishing import TRAINING_ROWS, Finish
+from rulekit.work.progress import Noticed, Progress, Stage, unseen
+from rulekit.work.training import RowsElsewhere, TrainingRequest, TrainingResult
+from rulekit.work.training import train as trained
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PORT = 8786
+
+# On a worker ---------------------------------------------------------------------------------------------------------
+
+
+class SourcePart(TrainingPart):
+    """A part by its source, before and after its rows were read."""
+
+    def __init__(self, source: Any, number: int) -> None:
+        self.source, self.number, self.views = source, number, dict[View, Any]()
+
+
+def shown(part: SourcePart, options: ReadingOptions, start: int) -> Seen:
+    """What a part shows of its columns."""
+    return seen_in(raw_part(part.source, options), options, start)
+
+
+def read(part: SourcePart, known: Known, options: ReadingOptions, start: int, largest: float) -> Any:
+    """Read the rows of a part; by column how many cells are missing, and the least and the largest weight."""
+    rows = labelled(raw_part(part.source, options), known, options, start)
+    TrainingPart.__init__(part, rows, part.number, largest)
+    part.source = None  # a frame would stay in memory
+    return [int(absent(array).sum()) for array in rows.table.arrays], () if rows.weight is None else ends_of(
+        rows.weight
+    )
+
+
+def _classes(part: TrainingPart, graph: RuleGraph) -> Ints:
+    number = {label: k for k, label in enumerate(graph.classes)}
+    return np.array([number.get(label, -1) for label in part.rows.classes])[part.rows.y]
+
+
+def tallies(part: TrainingPart, texts: Sequence[str], exponent: int | None) -> list[Tally]:
+    """What the rules of some models say of the rows."""
+    graphs, rows = [from_json(text) for text in texts], part.rows
+    weight = None if exponent is None else rows.weight
+    return [part_tally(graph, rows.table, _classes(part, graph), weight, exponent) for graph in graphs]
+
+
+def facts(
+    part: TrainingPart, features: Sequence[Feature], start: int, n_rows: int, exponent: int | None
+) -> dict[str, ColumnSums]:
+    """What columns have in the rows."""
+    return column_facts(features, part.rows.table, None if exponent is None else part.rows.weight, start, n_rows)
+
+
+def shares(part: TrainingPart, cuts: dict[str, list[float]], exponent: int | None) -> dict[str, ColumnSums]:
+    """How many rows lie in each bin of columns."""
+    return column_shares(cuts, part.rows.table, None if exponent is None else part.rows.weight)
+
+
+def answers(part: TrainingPart, text: str, exponent: int | None, n_rows: int) -> Answers:
+    """What a model answers on the rows."""
+    graph = from_json(text)
+    return part_answers(graph, part.rows.table, _classes(part, graph), part.rows.weight, exponent, n_rows)
+
+
+# Rows on workers -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsOnWorkers(PartedRows):
+    """Labelled rows on workers; starts: how many rows stand before each part; exponent: of all weights.
+
+    gaps: the columns with missing cells.
+    """
+
+    n_rows: int = 0
+    starts: tuple[int, ...] = ()
+    exponent: int | None = None
+    gaps: tuple[str, ...] = ()
+
+    def with_statistics(self, models: Sequence[RuleGraph]) -> list[RuleGraph]:
+        """The models with statistics of their rules and columns."""
+        texts = [to_json(model) for model in models]
+        found: list[Tally] = self.parts.sum(tallies, texts, self.exponent)
+        features = {
+            (name, model.schema[name].levels): model.schema[name] for model in models for name in model.used_features
+        }
+        own = {feature.name: feature for feature in features.values()}
+        sums = self.parts.sum(facts, tuple(own.values()), ByPart(self.starts), self.n_rows, self.exponent)
+        total = found[0].total
+        entries = {name: column_entry(feature, sums[name], total) for name, feature in own.items()}
+        cuts = {name: entry["cuts"] for name, entry in entries.items() if "cuts" in entry}
+        for name, each in self.parts.sum(shares, cuts, self.exponent).items() if cuts else ():
+            entries[name] = with_shares(entries[name], each, total)
+        return [
+            model.with_(statistics=statistics_of(model, tally, {name: entries[name] for name in model.used_features}))
+            for model, tally in zip(models, found, strict=True)
+        ]
+
+    def figures(self, model: RuleGraph) -> Figures:
+        """The figures of a model on all rows."""
+        return figures_of(self.parts.sum(answers, to_json(model), self.exponent, self.n_rows), model.classes)
+
+
+@contextmanager
+def rows_on(
+    client: Client, source: Any, options: ReadingOptions, tell: Callable[[float], object]
+) -> Iterator[RowsOnWorkers]:
+    """The rows of a Parquet file, a folder of such files, or a Dask frame, on the workers until the context ends.
+
+    tell: called with the share that is read.
+    """
+    if isinstance(source, str | Path):
+        files = parts_of(Path(source).resolve(), options)
+        specs, starts, sizes = list[Any](files), [part.start for part in files], [part.rows for part in files]
+    else:
+        if not hasattr(source, "to_delayed"):
+            what, fix = f"{type(source).__name__} is no source", "give a folder, a Parquet file or a frame of Dask"
+            raise InputError(what, where="source", fix=fix)
+        specs = client.compute(source.to_delayed())
+        sizes = client.gather([client.submit(len, spec) for spec in specs])
+        starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    with DaskParts(client, SourcePart, specs, sizes) as parts:
+        tell(0.0)
+        seen = parts.each(shown, options, ByPart(starts))
+        tell(0.5)
+        known, largest = known_of(seen, options), max(each.weight for each in seen)
+        found = parts.tell(read, known, options, ByPart(starts), largest)
+        tell(1.0)
+        missing = np.sum([each for each, _ in found], axis=0)
+        ends = [end for _, each in found for end in each]
+        before = np.cumsum([0, *(each.kept for each in seen[:-1])]).tolist()
+        yield RowsOnWorkers(
+            parts,
+            _empty(known, seen[0].source, bool(ends)),
+            known.rows,
+            tuple(before),
+            exponent_of(min(ends), max(ends)) if ends else None,
+            tuple(feature.name for feature, count in zip(known.features, missing, strict=True) if count),
+        )
+
+
+def _empty(known: Known, source: str, weighted: bool) -> LabelledTable:
+    arrays = tuple(np.zeros(0, dtype=encoded_dtype(feature)) for feature in known.features)
+    weight, y = np.zeros(0) if weighted else None, np.zeros(0, dtype=np.int64)
+    table, notes = Table(known.features, arrays, 0, source), known.notes
+    return LabelledTable(table, y, known.classes, weight, None, known.cost, known.target, known.ordered, notes)
+
+
+# The command and the library -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class PartedFinish(Finish):
+    """The steps after learning, of rows on workers; models get their statistics together, in one trip."""
+
+    rows: RowsOnWorkers | None = field(default=None)
+
+    def model(self) -> RuleGraph:
+        model = Finish.model(self)
+        ladder, rows = model.ladder, self.rows
+        assert ladder is not None
+        assert rows is not None
+        models = [rung.model for rung in ladder.rungs]
+        found = self.attempt(lambda: rows.with_statistics(models), models)
+        rungs = [replace(rung, model=each) for rung, each in zip(ladder.rungs, found, strict=True)]
+        ladder = replace(ladder, rungs=tuple(rungs))
+        chosen: RuleGraph = ladder.at(ladder.chosen).model
+        return chosen.with_(ladder=ladder)
+
+    def figures(self, model: RuleGraph) -> tuple[Figures, str]:
+        assert self.rows is not None
+        return Finish.figures(self, model) if self.request.test else (self.rows.figures(model), TRAINING_ROWS)
+
+    def _with_statistics(self, model: RuleGraph) -> RuleGraph:
+        return model
+
+    def summary(self, table: Table) -> TableSummary:
+        assert self.rows is not None
+        return replace(summary_of(table), n_rows=self.rows.n_rows, gaps=self.rows.gaps)
+
+    def ways_out(self, left_alone: set[str]) -> tuple[str, ...]:
+        target = self.training.target
+        return (f"the columns say little about {target} in these rows; other columns, or more rows, may",)
+
+
+_ONE_PROCESS = ("start", "freeze", "overrides", "teacher", "teacher_column", "holdout", "held_rows", "memory", "ask")
+
+
+def train(request: TrainingRequest, engine: str, progress: Progress = unseen) -> TrainingResult:
+    """Train as the request says on the workers of an engine; raises InputError for what it cannot, before it reads.
+
+    engine: "dask" for workers on this machine, or "dask://HOST" or "dask://HOST:PORT" for the scheduler of a cluster.
+    """
+    given = [name for name in _ONE_PROCESS if getattr(request, name)]
+    if given:
+        what, fix = "this needs all rows in one process", "leave it out, or leave out --engine"
+        raise InputError(what, where=f"--{given[0].replace('_', '-')}", fix=fix)
+    refuse_unable(find_learner(request.learner), {"engine": engine}, "--")
+
+    def tell(share: float) -> None:
+        if progress(Stage("reading", share)):
+            raise Cancelled("reading")
+
+    with connected(engine) as client, rows_on(client, request.data, request.reading, tell) as rows:
+        summary = replace(summary_of(rows.empty.table), n_rows=rows.n_rows, gaps=rows.gaps)
+        if progress(Noticed(rows.empty.notes, summary)):
+            raise Cancelled("reading")
+        finish = partial(PartedFinish, rows=rows)
+        return trained(replace(request, baselines=False), progress, RowsElsewhere(rows, finish))
+
+
+@contextmanager
+def connected(engine: str) -> Iterator[Client]:
+    """A client of an engine; raises InputError for one that there is not, or that does not answer."""
+    name, _, address = engine.partition("://")
+    if name != "dask" or (not address and engine != "dask"):
+        raise InputError(f"no engine {engine!r}", where="--engine", fix="dask, or dask://HOST for a scheduler of Dask")
+    try:
+        from distributed import Client
+    except ImportError:
+        fix = 'pip install "rulekit-portable[dask]"'
+        raise InputError("Dask is not installed", where="--engine", fix=fix) from None
+    if engine == "dask":
+        with local_cluster(available_threads()) as client:
+            yield client
+        return
+    host = address if ":" in address.rpartition("]")[2] else f"{address}:{PORT}"
+    try:
+        client = Client(f"tcp://{host}", timeout=10)
+    except (OSError, ValueError):
+        what = f"no scheduler of Dask answers at {host}"
+        raise InputError(what, where="--engine", fix="start one there with dask scheduler, and workers") from None
+    with client:
+        yield client
+
+
+def fit(estimator: Any, source: Any, client: Client, target: str, weight: str | None = None) -> Any:
+    """Fit an estimator to rows on the workers of Dask.
+
+    Parameters
+    ----------
+    estimator : estimator of rulekit
+        Its learner has the ability `parts`: rules, additive or adaboost.
+    source : str, path or dask.dataframe.DataFrame
+        A folder of Parquet files, one such file, or a frame.
+    client : distributed.Client
+        A client of the cluster; the workers can read the files, and have the same versions of rulekit and numpy.
+    target, weight : str
+        The columns of the labels, and of the weights of the rows.
+
+    Returns
+    -------
+    estimator
+        The same, fitted.
+
+    Raises
+    ------
+    InputError
+        For what an engine does not learn from, and for a learner or a parameter that needs all rows in one process.
+
+    """
+    refuse_unable(type(estimator), {"engine": True})
+    options = ReadingOptions(target=target, weight=weight)
+    with rows_on(client, source, options, lambda share: None) as rows:
+        estimator.n_features_in_ = len(rows.empty.table.features)
+        estimator.feature_names_in_ = np.array(rows.empty.table.names, dtype=object)
+        estimator.fit_rules(rows)
+        learned = estimator.rule_graph_
+        (graph,) = rows.with_statistics([estimator.path_.simplified(learned)])
+        finished = estimator.path_.simplified
+        if estimator.path_.errors:
+            ladder = estimator.path_.ladder(lambda model: graph if model.digest == learned.digest else finished(model))
+            graph = graph.with_(ladder=ladder)
+        estimator.rule_graph_ = graph
+    return estimator
