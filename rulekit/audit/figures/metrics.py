@@ -153,12 +153,13 @@ def _by_chance(chances: Floats, masses: Ints) -> tuple[Floats, Ints]:
 
 def together(parts: Iterable[Answers]) -> Answers:
     """The answers on the rows of all parts, of which there is one at least."""
-    held = list[Answers]()
+    held, most, waiting = list[Answers](), 0, 0
     for part in parts:
         held.append(part)
-        sizes = [sum(len(values) for values, _ in each.chances) for each in held]
-        if sum(sizes[1:]) > max(_WAITING, sizes[0]):
-            held = [_together(held)]
+        waiting += sum(len(values) for values, _ in part.chances)
+        if waiting > max(_WAITING, most):
+            held, waiting = [_together(held)], 0
+            most = sum(len(values) for values, _ in held[0].chances)
     return _together(held)
 
 
