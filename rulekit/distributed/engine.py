@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import pickle
 import tempfile
 import time
 import zlib
@@ -21,6 +20,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakSet
+
+from distributed.protocol.pickle import dumps, loads
 
 from rulekit.distributed.meeting import Ended, Meeting
 from rulekit.distributed.orders import Call, Chain, Load, Order, Talk, dask_setup, forget, versions, work
@@ -60,18 +61,16 @@ class _History:
     """What was told, and the digest of each state; sure: how many messages all parts know already."""
 
     def __init__(self, *begin: Any) -> None:
-        self.digests, self.messages, self.sure = [_digest(pickle.dumps(begin))], list[Any](), 0
+        self.digests, self.messages, self.sure = [_digest(dumps(begin))], list[Any](), 0
 
     def add(self, message: Any, by_part: bool = False) -> None:
-        pickled = pickle.dumps(message)
+        pickled = dumps(message)
         self.digests.append(_digest(self.digests[-1] + pickled))
         self.messages.append(message if by_part else pickled)
 
     def chain(self, parts: Sequence[int], whole: bool) -> Chain:
         first = 0 if whole else self.sure
-        news = [
-            each if isinstance(each, bytes) else pickle.dumps(_within(each, parts)) for each in self.messages[first:]
-        ]
+        news = [each if isinstance(each, bytes) else dumps(_within(each, parts)) for each in self.messages[first:]]
         return Chain(tuple(self.digests[first:]), tuple(news), first == 0)
 
 
@@ -335,7 +334,7 @@ class _Trip:
         live = tuple(each.number for each in parts.conversations)
         told, questions = parts.told.chain(asked, whole), tuple(each.of(asked, whole) for each in self.questions)
         order = Order(parts.job, parts.load, tuple(asked), held, live, told, questions, n_threads)
-        return zlib.compress(pickle.dumps(order), 1)  # the learners' messages are alike
+        return zlib.compress(dumps(order), 1)  # the learners' messages are alike
 
     def _receive(self) -> None:
         client, running = self.parts.client, list(self.running)
@@ -379,7 +378,7 @@ class _Trip:
         """What a worker says."""
         parts, traffic = self.parts, self.parts.traffic
         traffic.bytes_in, traffic.largest_in = traffic.bytes_in + len(answer), max(traffic.largest_in, len(answer))
-        said, *more = pickle.loads(answer)
+        said, *more = loads(answer)
         if said == "versions":
             own, known = more[0], versions()
             name = next(name for name in known if own.get(name) != known[name])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 import threading
 import time
@@ -263,7 +262,7 @@ class Orders:
         return function()
 
     def again(self, which=-1):
-        return pickle.loads(orders.work(*self.sent[which], self.jobs))
+        return orders.loads(orders.work(*self.sent[which], self.jobs))
 
 
 def test_what_is_told_twice_is_known_once():
