@@ -6,13 +6,15 @@ Workers may die at any time, or join: parts are dealt anew, and those that have 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future as Arriving
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
@@ -273,6 +275,15 @@ class _DaskRows:
         return talk
 
 
+def gathered(client: Client, futures: Iterable[Future]) -> Arriving[dict[int, bytes | None]]:
+    """What comes of futures, by their places; None of those that fail, or that are released meanwhile.
+
+    Nobody cancels it, as a timeout or Ctrl-C would in the functions of the client: all its later ones would then fail.
+    """
+    found = client.gather(dict(enumerate(futures)), "skip", asynchronous=True)
+    return asyncio.run_coroutine_threadsafe(found, client.loop.asyncio_loop)
+
+
 @dataclass(slots=True, eq=False)
 class _Trip:
     """Questions on their way: asked again of the parts that have not answered, until all have.
@@ -289,6 +300,7 @@ class _Trip:
     deaths: Counter[int] = field(default_factory=Counter)
     anew: set[str] = field(default_factory=set)
     look: bool = False
+    arriving: tuple[list[Future], Arriving[dict[int, bytes | None]]] | None = None
 
     def made(self) -> list[Any]:
         parts = self.parts
@@ -337,21 +349,26 @@ class _Trip:
         return zlib.compress(dumps(order), 1)  # the learners' messages are alike
 
     def _receive(self) -> None:
-        client, running = self.parts.client, list(self.running)
+        """Take what has arrived, or look whose worker is dead."""
+        if self.arriving is None:
+            self.arriving = list(self.running), gathered(self.parts.client, self.running)
+        asked, arriving = self.arriving
         try:
-            asked = dict(enumerate(running))  # a list would come back without those that failed
-            found = client.sync(lambda: client.gather(asked, "skip", asynchronous=True), callback_timeout=_POLL)
+            found = arriving.result(_POLL)
         except TimeoutError:
             living = self.parts.workers(look=True)
-            for future in running:
+            for future in list(self.running):
                 if self.running[future][0] not in living:
                     self._lost(future)
             return
-        for number, future in enumerate(running):
-            if found[number] is None:
+        self.arriving = None
+        for number, future in enumerate(asked):
+            if future not in self.running:
+                continue
+            if (answer := found[number]) is None:
                 self._lost(future)
             else:
-                self._take(*self.running.pop(future), found[number])
+                self._take(*self.running.pop(future), answer)
 
     def _lost(self, future: Future) -> None:
         """Ask the parts of a worker again that died; raises InputError for one over which that happens again."""
