@@ -6,14 +6,15 @@ Workers may die at any time, or join: parts are dealt anew, and those that have 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
-import pickle
 import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future as Arriving
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
@@ -21,6 +22,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakSet
+
+from distributed.protocol.pickle import dumps, loads
 
 from rulekit.distributed.meeting import Ended, Meeting
 from rulekit.distributed.orders import Call, Chain, Load, Order, Talk, dask_setup, forget, versions, work
@@ -60,18 +63,16 @@ class _History:
     """What was told, and the digest of each state; sure: how many messages all parts know already."""
 
     def __init__(self, *begin: Any) -> None:
-        self.digests, self.messages, self.sure = [_digest(pickle.dumps(begin))], list[Any](), 0
+        self.digests, self.messages, self.sure = [_digest(dumps(begin))], list[Any](), 0
 
     def add(self, message: Any, by_part: bool = False) -> None:
-        pickled = pickle.dumps(message)
+        pickled = dumps(message)
         self.digests.append(_digest(self.digests[-1] + pickled))
         self.messages.append(message if by_part else pickled)
 
     def chain(self, parts: Sequence[int], whole: bool) -> Chain:
         first = 0 if whole else self.sure
-        news = [
-            each if isinstance(each, bytes) else pickle.dumps(_within(each, parts)) for each in self.messages[first:]
-        ]
+        news = [each if isinstance(each, bytes) else dumps(_within(each, parts)) for each in self.messages[first:]]
         return Chain(tuple(self.digests[first:]), tuple(news), first == 0)
 
 
@@ -274,6 +275,15 @@ class _DaskRows:
         return talk
 
 
+def gathered(client: Client, futures: Iterable[Future]) -> Arriving[dict[int, bytes | None]]:
+    """What comes of futures, by their places; None of those that fail, or that are released meanwhile.
+
+    Nobody cancels it, as a timeout or Ctrl-C would in the functions of the client: all its later ones would then fail.
+    """
+    found = client.gather(dict(enumerate(futures)), "skip", asynchronous=True)
+    return asyncio.run_coroutine_threadsafe(found, client.loop.asyncio_loop)
+
+
 @dataclass(slots=True, eq=False)
 class _Trip:
     """Questions on their way: asked again of the parts that have not answered, until all have.
@@ -290,6 +300,7 @@ class _Trip:
     deaths: Counter[int] = field(default_factory=Counter)
     anew: set[str] = field(default_factory=set)
     look: bool = False
+    arriving: tuple[list[Future], Arriving[dict[int, bytes | None]]] | None = None
 
     def made(self) -> list[Any]:
         parts = self.parts
@@ -335,24 +346,29 @@ class _Trip:
         live = tuple(each.number for each in parts.conversations)
         told, questions = parts.told.chain(asked, whole), tuple(each.of(asked, whole) for each in self.questions)
         order = Order(parts.job, parts.load, tuple(asked), held, live, told, questions, n_threads)
-        return zlib.compress(pickle.dumps(order), 1)  # the learners' messages are alike
+        return zlib.compress(dumps(order), 1)  # the learners' messages are alike
 
     def _receive(self) -> None:
-        client, running = self.parts.client, list(self.running)
+        """Take what has arrived, or look whose worker is dead."""
+        if self.arriving is None:
+            self.arriving = list(self.running), gathered(self.parts.client, self.running)
+        asked, arriving = self.arriving
         try:
-            asked = dict(enumerate(running))  # a list would come back without those that failed
-            found = client.sync(lambda: client.gather(asked, "skip", asynchronous=True), callback_timeout=_POLL)
+            found = arriving.result(_POLL)
         except TimeoutError:
             living = self.parts.workers(look=True)
-            for future in running:
+            for future in list(self.running):
                 if self.running[future][0] not in living:
                     self._lost(future)
             return
-        for number, future in enumerate(running):
-            if found[number] is None:
+        self.arriving = None
+        for number, future in enumerate(asked):
+            if future not in self.running:
+                continue
+            if (answer := found[number]) is None:
                 self._lost(future)
             else:
-                self._take(*self.running.pop(future), found[number])
+                self._take(*self.running.pop(future), answer)
 
     def _lost(self, future: Future) -> None:
         """Ask the parts of a worker again that died; raises InputError for one over which that happens again."""
@@ -379,7 +395,7 @@ class _Trip:
         """What a worker says."""
         parts, traffic = self.parts, self.parts.traffic
         traffic.bytes_in, traffic.largest_in = traffic.bytes_in + len(answer), max(traffic.largest_in, len(answer))
-        said, *more = pickle.loads(answer)
+        said, *more = loads(answer)
         if said == "versions":
             own, known = more[0], versions()
             name = next(name for name in known if own.get(name) != known[name])

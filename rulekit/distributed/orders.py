@@ -7,7 +7,6 @@ nothing, and a worker that is not in the state that a message follows says so: t
 
 from __future__ import annotations
 
-import pickle
 import signal
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 import numba
 import numpy
 import polars
+from distributed.protocol.pickle import dumps, loads
 
 from rulekit.learners.data.parted import ByPart, TrainingPart, View
 from rulekit.learners.data.parts import Answer, Function, added
@@ -44,7 +44,7 @@ class Chain:
         """The states that follow one, each with the message that leads to it."""
         first = self.digests.index(digest)
         for to, message in zip(self.digests[first + 1 :], self.messages[first:], strict=True):
-            yield to, pickle.loads(message)
+            yield to, loads(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +167,13 @@ def work(
     specs: of its parts, where they may have to be made anew; expected: the versions of the driver.
     """
     if expected is not None and expected != versions():
-        return pickle.dumps(("versions", versions()))
-    read: Order = pickle.loads(zlib.decompress(order))
+        return bytes(dumps(("versions", versions())))
+    read: Order = loads(zlib.decompress(order))
     job = jobs.setdefault(read.job, _Job())
     for old in list(jobs)[:-_KEPT_JOBS]:
         jobs.pop(old, None)
     with job.lock:  # a task of an earlier try may still run
-        return pickle.dumps(_followed(read, specs or {}, job.known))
+        return bytes(dumps(_followed(read, specs or {}, job.known)))
 
 
 def _followed(order: Order, specs: Mapping[int, Any], known: dict[int, _Known]) -> tuple[Any, ...]:
@@ -202,10 +202,13 @@ def _followed(order: Order, specs: Mapping[int, Any], known: dict[int, _Known]) 
     told = run_threads(lambda number: guarded(tell, number), order.parts, order.n_threads)
     found = [each for each in told if each is not None]
     if not found:
+        held = {number: known[number] for number in order.parts}
         items = [(number, asked) for asked in order.asked for number in order.parts]
-        found = run_threads(
-            lambda item: guarded(lambda number, asked: known[number].ask(asked), *item), items, order.n_threads
-        )
+
+        def ask(number: int, asked: Call | Talk) -> Any:
+            return held[number].ask(asked)
+
+        found = run_threads(lambda item: guarded(ask, *item), items, order.n_threads)
     if failed := [each for each in found if isinstance(each, _Failed)]:
         return "failed", failed[0].number, failed[0].error
     answers, n = [], len(order.parts)
@@ -222,7 +225,7 @@ def _own(arguments: Sequence[Any], number: int) -> list[Any]:
 def _travelling(error: Exception) -> Exception:
     """An error, or what it says where it cannot be sent."""
     try:
-        pickle.loads(pickle.dumps(error))
+        loads(dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 import threading
 import time
 import zlib
+from concurrent.futures import Future
 from functools import lru_cache
 from itertools import pairwise
 
@@ -231,6 +231,17 @@ def test_no_worker_is_one_line(monkeypatch):
 # A worker, without a cluster ------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def driver(monkeypatch):
+    def gathered(_, futures):
+        found = Future()
+        found.set_result({number: future.answer for number, future in enumerate(futures)})
+        return found
+
+    monkeypatch.setattr(engine, "gathered", gathered)
+    return Orders()
+
+
 def push(part, more):
     part.list = [*getattr(part, "list", []), more]
     return np.array([sum(part.list)])
@@ -256,18 +267,11 @@ class Orders:
         answer = function(order, given, expected, self.jobs)
         return type("Now", (), {"answer": answer, "release": lambda _: None, "__hash__": object.__hash__})()
 
-    def gather(self, futures, *_, **__):
-        return {number: future.answer for number, future in futures.items()}
-
-    def sync(self, function, **_):
-        return function()
-
     def again(self, which=-1):
-        return pickle.loads(orders.work(*self.sent[which], self.jobs))
+        return orders.loads(orders.work(*self.sent[which], self.jobs))
 
 
-def test_what_is_told_twice_is_known_once():
-    driver = Orders()
+def test_what_is_told_twice_is_known_once(driver):
     for k in (1, 10, 100):
         assert [each.tolist() for each in driver.parts.tell(push, k)] == [[int("1" * len(str(k)))]] * 2
         for _ in range(2):
@@ -278,8 +282,8 @@ def test_what_is_told_twice_is_known_once():
     assert driver.parts.traffic.replayed == 0
 
 
-def test_a_conversation_goes_on_by_its_digest():
-    driver, history = Orders(), []
+def test_a_conversation_goes_on_by_its_digest(driver):
+    history = []
     rows = driver.parts.rows(View())
     sums = [rows.ask(summing, history)[0][0]]
     for k in (1, 10, 100):
@@ -298,8 +302,7 @@ def test_a_conversation_goes_on_by_its_digest():
     assert not any(known.talks or known.part.views for known in job.known.values())
 
 
-def test_a_worker_keeps_two_jobs():
-    driver = Orders()
+def test_a_worker_keeps_two_jobs(driver):
     for _ in range(3):
         driver.parts = DaskParts(driver, load, specs(2))
         driver.parts.each(class_sums, 2)
