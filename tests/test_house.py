@@ -93,7 +93,7 @@ def test_imports_point_one_way(folder: str, forbidden: tuple[str, ...]) -> None:
 
 def test_the_command_asks_the_work_layer_and_the_audit() -> None:
     """It calls what a notebook and a server call and prints the result; of all else it knows the options of reading."""
-    pages = ("work", "shown", "audit", "errors", "limits", "names", "tables.options")
+    pages = ("work", "distributed", "shown", "audit", "errors", "limits", "names", "tables.options")
     known = tuple(f"rulekit.{page}" for page in pages)
     inside = ("rulekit_cli", "rulekit_exporters", "rulekit")
     foreign = _breaches("cli", lambda _, name: _under(name, *inside) and not _under(name, "rulekit_cli", *known))

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,11 +188,19 @@ def _below(tried: Trial) -> Iterator[str]:
 
 
 @command(
-    "data target.taught output learner positive label_separator teacher teacher_column teacher_cut teacher_classes ask "
+    "data.trained target.taught output learner positive label_separator teacher teacher_column teacher_cut teacher_classes ask "
     "asked_rows report param smallest size baselines curves start freeze overrides date.kept columns test holdout "
-    "held_rows missing_target text_file time_limit memory simplified seed json quiet"
+    "held_rows missing_target text_file time_limit memory engine simplified seed json quiet"
 )
-def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequence[str] = (), **given: Any) -> None:
+def train(
+    reading: Any,
+    baselines: bool,
+    json: bool,
+    quiet: bool,
+    param: Sequence[str] = (),
+    engine: str | None = None,
+    **given: Any,
+) -> None:
     """Learn a rule model and write it as JSON.
 
     After Ctrl-C or at --time-limit, rulekit keeps the best model so far and marks it as stopped early.
@@ -202,6 +211,7 @@ def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequenc
       rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
       rulekit train pumps.csv --target failed --time date --holdout 0.25 -o model.json
       rulekit train big.parquet --target y --memory 500MB -o model.json
+      rulekit train folder --target y --engine dask -o model.json
       rulekit train news.csv --target topics --label-separator ";" -o topics
       rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
       rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
@@ -215,7 +225,11 @@ def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequenc
     parameters = {**parse_parameters(given["learner"], param), **promised(given)}
     others = {name: value for name, value in given.items() if name not in PROMISES}
     request = TrainingRequest(reading=reading, parameters=parameters, baselines=baselines and not quiet, **others)
-    if reading.label_separator is not None and reading.positive is None:
+    if engine is not None:
+        from rulekit.distributed.training import train as learn_on
+
+        learn = partial(learn_on, engine)
+    elif reading.label_separator is not None and reading.positive is None:
         _train_each_label(request, json=json, quiet=quiet)
         return
     limit = request.time_limit

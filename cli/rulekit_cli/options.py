@@ -23,6 +23,8 @@ MODEL as model.any (file required): A model (.json), or an artifact, which then 
 MODEL as model.folder (file required): A model file (.json), an artifact that carries its rules, or a folder of models.
 MODEL as model.probability (file required): A two-class model (.json) that reports a probability.
 DATA (file required): A CSV (also .gz), Parquet or JSON-lines file.
+DATA as data.trained (file required): A CSV (also .gz), Parquet or JSON-lines file; with --engine also a folder of Parquet
+  files.
 DATA as data.labelled (file required): Labelled rows.
 DATA as data.further (file required): Labelled rows; not those that trained the model.
 DATA as data.today (file required): A CSV (also .gz), Parquet or JSON-lines file; with --counts, counts.
@@ -122,6 +124,8 @@ B as second (file required): The new one.
 --holdout (number 0.01..0.9): Keep this share of the rows out of training, and measure on it.
 --holdout-out FILE as held_rows (file): Write the held-out rows to this file, in the format of the data.
 --memory SIZE (text): Learn from a file larger than this much memory: 500MB, 2GB.
+--engine dask|dask://HOST (text): Train on workers of Dask: dask starts some on this machine, dask://HOST:PORT uses
+  those of a cluster. The data are Parquet.
 --monotone COL=WAY (pairs): As COL grows, the decision only changes to the positive class (increasing), or only away
   from it (decreasing).
 --forbid COLS (texts): No rule reads two of these columns: age,sex.

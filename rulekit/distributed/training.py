@@ -236,7 +236,7 @@ class PartedFinish(Finish):
 _ONE_PROCESS = ("start", "freeze", "overrides", "teacher", "teacher_column", "holdout", "held_rows", "memory", "ask")
 
 
-def train(request: TrainingRequest, engine: str, progress: Progress = unseen) -> TrainingResult:
+def train(engine: str, request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
     """Train as the request says on the workers of an engine; raises InputError for what it cannot, before it reads.
 
     engine: "dask" for workers on this machine, or "dask://HOST" or "dask://HOST:PORT" for the scheduler of a cluster.
