@@ -188,9 +188,9 @@ def _below(tried: Trial) -> Iterator[str]:
 
 
 @command(
-    "data.trained target.taught output learner positive label_separator teacher teacher_column teacher_cut teacher_classes ask "
-    "asked_rows report param smallest size baselines curves start freeze overrides date.kept columns test holdout "
-    "held_rows missing_target text_file time_limit memory engine simplified seed json quiet"
+    "data.trained target.taught output learner positive label_separator teacher teacher_column teacher_cut "
+    "teacher_classes ask asked_rows report param smallest size baselines curves start freeze overrides date.kept "
+    "columns test holdout held_rows missing_target text_file time_limit memory engine simplified seed json quiet"
 )
 def train(
     reading: Any,

@@ -23,8 +23,8 @@ MODEL as model.any (file required): A model (.json), or an artifact, which then 
 MODEL as model.folder (file required): A model file (.json), an artifact that carries its rules, or a folder of models.
 MODEL as model.probability (file required): A two-class model (.json) that reports a probability.
 DATA (file required): A CSV (also .gz), Parquet or JSON-lines file.
-DATA as data.trained (file required): A CSV (also .gz), Parquet or JSON-lines file; with --engine also a folder of Parquet
-  files.
+DATA as data.trained (file required): A CSV (also .gz), Parquet or JSON-lines file; with --engine Parquet, or a folder
+  of it.
 DATA as data.labelled (file required): Labelled rows.
 DATA as data.further (file required): Labelled rows; not those that trained the model.
 DATA as data.today (file required): A CSV (also .gz), Parquet or JSON-lines file; with --counts, counts.

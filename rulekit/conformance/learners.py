@@ -31,7 +31,8 @@ from rulekit.graph.nodes import Among
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Ability, OutOfTimeError, Watch
-from rulekit.learners.data.parted import HeldParts, PartedRows, TrainingPart
+from rulekit.learners.data.parted import HeldParts, PartedRows
+from rulekit.learners.data.training_part import TrainingPart
 from rulekit.learners.faults import checked_mask, misspelt
 from rulekit.learners.rule_learner import HOOKS, RuleLearner
 from rulekit.schema import FIRST_LEVEL_CODE, Feature

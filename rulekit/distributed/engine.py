@@ -28,8 +28,8 @@ from distributed.protocol.pickle import dumps, loads
 from rulekit.distributed.meeting import Ended, Meeting
 from rulekit.distributed.orders import Call, Chain, Load, Order, Talk, dask_setup, forget, versions, work
 from rulekit.errors import InputError
-from rulekit.learners.data.parted import ByPart, View
 from rulekit.learners.data.parts import Answer, Function, Rows, added
+from rulekit.learners.data.training_part import ByPart, View
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -20,8 +20,8 @@ import numpy
 import polars
 from distributed.protocol.pickle import dumps, loads
 
-from rulekit.learners.data.parted import ByPart, TrainingPart, View
 from rulekit.learners.data.parts import Answer, Function, added
+from rulekit.learners.data.training_part import ByPart, TrainingPart, View
 from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.version import __version__
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.arrays import Ints
+from rulekit.arrays import Ints, ends_of, exponent_of
 from rulekit.audit.figures.metrics import Answers, Figures, figures_of, part_answers
 from rulekit.audit.training_lines import TableSummary, summary_of
 from rulekit.distributed.engine import DaskParts, local_cluster
@@ -30,10 +30,10 @@ from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_learner, refuse_unable
-from rulekit.learners.data.parted import ByPart, PartedRows, TrainingPart, View
+from rulekit.learners.data.parted import PartedRows
+from rulekit.learners.data.training_part import ByPart, TrainingPart, View
 from rulekit.learners.sums_of_rows.kernels import available_threads
 from rulekit.schema import Feature
-from rulekit.shown.exact_sums import ends_of, exponent_of
 from rulekit.shown.statistics import (
     ColumnSums,
     Tally,

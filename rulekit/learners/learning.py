@@ -21,7 +21,6 @@ import numpy as np
 from rulekit.errors import LearnerError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.data.folds import Folds
-from rulekit.learners.data.parted import PartedProblem, in_memory
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import candidates_of, check_candidate
 from rulekit.learners.sizes.choice import Curve, Fold, best_curve, fold_of, still_asked
@@ -133,9 +132,9 @@ def learn_all(learner: Any, questions: Sequence[Question], plan: LearningPlan) -
     runs: list[Run] = []
     stopped: Stopped = ""
     problem, in_step = questions[0].problem, 0  # how many are learned in step with their first folds
-    if isinstance(problem, PartedProblem):
+    if problem.elsewhere is not None:
         in_step = len(questions)
-    elif in_memory(problem):
+    elif problem.in_memory:
         in_step = min(len(questions), _IN_STEP // (len(problem.labels) * max(1, len(problem.columns))))
     together = in_step or 1
     for start in range(0, len(questions), together):
@@ -198,9 +197,9 @@ class _QuestionGroup:
         if self.in_step and self.plan.folds is not None:
             for run in self.runs:
                 self._begin_folds(run)
-            if isinstance(problem := self.questions[0].problem, PartedProblem):
+            if (elsewhere := self.questions[0].problem.elsewhere) is not None:
                 courses = [course for run in self.runs for course in (run.course, *run.ahead)]
-                learnings = problem.parts.alongside([course.learning for course in courses])
+                learnings = elsewhere.parts.alongside([course.learning for course in courses])
                 for course, learning in zip(courses, learnings, strict=True):
                     course.learning = learning
         elif self.plan.folds is not None and self.plan.deadline < np.inf:
@@ -238,7 +237,7 @@ class _QuestionGroup:
         """Begin the first fold; of rows that are elsewhere all that will be looked at, which ask together."""
         assert self.plan.folds is not None
         problem, count = run.question.problem, self.plan.folds.count()
-        n = max(_FEWEST_FOLDS, math.ceil(_PLENTY * count / problem.total)) if isinstance(problem, PartedProblem) else 1
+        n = max(_FEWEST_FOLDS, math.ceil(_PLENTY * count / problem.total)) if problem.elsewhere else 1
         if count > 1:
             run.ahead = [self._fold_course(run, k, self.plan.deadline) for k in range(min(n, count))]
 

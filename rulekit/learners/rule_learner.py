@@ -32,7 +32,7 @@ from rulekit.learners.contract import (
     refuse_unable,
 )
 from rulekit.learners.data.binning import bin_table, least_level
-from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.folds import Folds, folds_of
 from rulekit.learners.data.inputs import (
     TrainingData,
     class_factors,
@@ -43,7 +43,6 @@ from rulekit.learners.data.inputs import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.data.parted import PartedProblem, folds_of, in_memory
 from rulekit.learners.data.problem import Problem, with_words, without_twins
 from rulekit.learners.data.training_rows import reporter, training_data
 from rulekit.learners.faults import blamed, check_class, check_remarks, guard, rows_unchanged
@@ -121,8 +120,9 @@ class RuleLearner(ABC):
         """The rows with the columns of their table; rows: without any, labels are class indices."""
         least = least_level(settings.min_level_rows, rows.total, rows.weight_unit)
         named = named_columns(settings, data.table, data.classes)
-        if isinstance(rows, PartedProblem):
-            problem, self.remarks_ = rows.binned(data.table.features, settings.max_bins, least, named)
+        if rows.elsewhere is not None:
+            problem: Problem
+            problem, self.remarks_ = rows.elsewhere.binned(data.table.features, settings.max_bins, least, named)
             return problem
         threads = available_threads(settings.n_threads)
         told = reporter(settings.callback, "binning")
@@ -243,7 +243,7 @@ class RuleLearner(ABC):
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, self.size_parameter, 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
         plan = LearningPlan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
-        self.folds_ = folds.of_rows() if folds is not None and in_memory(problem) else None
+        self.folds_ = folds.of_rows() if folds is not None and problem.in_memory else None
         with rows_unchanged(type(self), problem):
             runs, stopped = learn_all(self, questions, plan)
             self.revise(runs, folds, stopped)

@@ -21,14 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.arrays import UNIT, Array, Bools, ExactWeights, Floats, Ints, ends_of, exponent_of, share_of
 from rulekit.cells.sums import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.shown.exact_sums import UNIT, ExactWeights, ends_of, exponent_of, share_of
 from rulekit.shown.score_cards import total_of
 from rulekit.tables.table import PART, StoredColumn, Table, absent, held_columns
 from rulekit.tables.token_sets import TokenSets

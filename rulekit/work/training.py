@@ -112,11 +112,7 @@ def _trained(
     """As `train`, from a request and a start that can be carried out; measure: begins to measure the baselines."""
     deadline = Deadline(request.time_limit)
     try:
-        if elsewhere is None:
-            rows, kept, picked = read_rows(request, start, progress, deadline, teacher)
-        else:
-            rows, kept, picked = elsewhere.rows.empty, KeptOverrides(), None
-            _refuse_many_classes(rows, request)
+        rows, kept, picked = read_rows(request, start, progress, deadline, teacher, elsewhere)
     except OutOfTime:
         raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
@@ -288,11 +284,15 @@ def read_rows(
     progress: Progress,
     deadline: Deadline,
     teacher: Teacher | None = None,
+    elsewhere: RowsElsewhere | None = None,
 ) -> tuple[LabelledTable, KeptOverrides, Bools | None]:
     """The rows, the overrides for them, and which of the rows [n] are held out, None where none are to be.
 
-    Raises InputError where time runs out.
+    Raises InputError where time runs out. elsewhere: rows that are read already, of which none is held out.
     """
+    if elsewhere is not None:
+        _refuse_many_classes(elsewhere.rows.empty, request)
+        return elsewhere.rows.empty, KeptOverrides(), None
 
     def tell(event: Event) -> None:
         if progress(event):

@@ -23,7 +23,8 @@ from rulekit.distributed.meeting import Meeting
 from rulekit.errors import InputError
 from rulekit.graph.files.writing import to_json
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.data.parted import ByPart, PartedRows, TrainingPart, View, class_sums
+from rulekit.learners.data.parted import PartedRows
+from rulekit.learners.data.training_part import ByPart, TrainingPart, View, class_sums
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_rows import pieces
 
+from rulekit.arrays import ExactWeights, ends_of, exponent_of, rounded
 from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.figures import interval
@@ -20,7 +21,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown import statistics
-from rulekit.shown.exact_sums import ExactWeights, ends_of, exponent_of, rounded
 from rulekit.shown.score_cards import score_table
 from rulekit.shown.statistics import (
     MOST_BINS,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.arrays import UNIT, Array, Bools, ExactWeights, Floats, Ints, ends_of, exponent_of, rounded
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.dates import moment_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -22,7 +22,6 @@ from rulekit.graph.files.safe_files import count, number, share
 from rulekit.graph.language.words import amount
 from rulekit.graph.model_parts import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.shown.exact_sums import UNIT, ExactWeights, ends_of, exponent_of, rounded
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import PART, Table
 

@@ -32,8 +32,8 @@ from rulekit.learners.additive.literals import (
     with_literal,
 )
 from rulekit.learners.contract import Watch
-from rulekit.learners.data.parted import rows_of as rows_in_parts
 from rulekit.learners.data.parts import Answer
+from rulekit.learners.data.parts import rows_of as rows_in_parts
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.plain import Clause, covered, multiples
 from rulekit.learners.sums_of_rows.histograms import RowCells, count_cells

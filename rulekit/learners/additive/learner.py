@@ -18,8 +18,9 @@ from rulekit.learners.additive.growth import GrownSum, KnownRule, Role, SumPlan,
 from rulekit.learners.additive.literals import Layout, Literal, Literals, Penalties, RuleWeights
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Variants
 from rulekit.learners.data.binning import Codes, least_side
+from rulekit.learners.data.folds import drawn, folds_of
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.parted import drawn, folds_of, gathered, is_few
+from rulekit.learners.data.parted import gathered
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.plain import (
@@ -264,7 +265,7 @@ class WeightedRules(RuleLearner):
     ) -> list[Question]:
         """The questions with their plan; raises InputError for promises or a start that sums cannot keep."""
         settings: AdditiveRulesSettings = questions[0].settings
-        if is_few(problem, _ROWS):  # rules are looked for on all rows
+        if problem.elsewhere is not None and problem.is_few(_ROWS):  # rules are looked for on all rows
             problem, questions = problem.here(), gathered(questions)
         refuse_for_sums(settings, classes)
         layout = Layout.of(problem.columns, Allowed.of(problem.columns, data.table.constraints))
@@ -330,7 +331,7 @@ def complexities(settings: AdditiveRulesSettings, rows: float) -> tuple[Penaltie
 def _seen(question: Question) -> Problem:
     """The rows from which rules are looked for; those that are kept weigh as much as all rows do."""
     problem, most = question.problem, _ROWS_OF_A_FOLD if question.fold else _ROWS
-    if is_few(problem, most):
+    if problem.is_few(most):
         return problem.here()
     drawn_last = question.plan.drawn
     seen = next((rows for of, rows in drawn_last if of is problem), None)
@@ -366,7 +367,7 @@ def _raced(question: Question) -> int:
     if len(plan.complexities) == 1 or folds.count() == 1:
         return 0
     held = folds.held(problem, 0)
-    held = held.here() if is_few(held, _ROWS) else drawn(held, _ROWS, question.seed)
+    held = held.here() if held.is_few(_ROWS) else drawn(held, _ROWS, question.seed)
     question = replace(question, problem=folds.training(problem, 0), watch=NO_WATCH, fold=True)
     seen = _seen(question)
     paths = [list(_sums(question, each, seen)) for each in plan.complexities]

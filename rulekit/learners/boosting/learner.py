@@ -34,8 +34,7 @@ from rulekit.learners.boosting.stumps import (
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.parted import rows_of
-from rulekit.learners.data.parts import Answer, Rows
+from rulekit.learners.data.parts import Answer, Rows, rows_of
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.plain import refuse_for_sums

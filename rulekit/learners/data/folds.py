@@ -106,6 +106,14 @@ class Folds:
         return confusions(table, self.problem, self.of_rows(), decisions, default, len(classes))
 
 
+def folds_of(problem: Problem, n_folds: int, groups: Array | InOrder | None, seed: int) -> Folds:
+    """The folds of the rows of a problem, wherever they are."""
+    if problem.elsewhere is not None:
+        found: Folds = problem.elsewhere.folds(n_folds, seed)
+        return found
+    return Folds(problem, n_folds, groups, seed)
+
+
 def confusions(
     table: Table, problem: Problem, fold: Array, decisions: Sequence[Sequence[Decision]], default: int, n_classes: int
 ) -> Ints:
@@ -240,6 +248,9 @@ def drawn(problem: Problem, most: int, seed: int) -> Problem:
     Of fewer than BY_HASH rows they depend on the distinct rows, their labels and weights alone, not on the order of the
     rows, and a row of weight 2 is drawn as two rows are. Of more they are at equal distances in the order of the rows.
     """
+    if problem.elsewhere is not None:
+        found: Problem = problem.elsewhere.drawn(most, seed)
+        return found
     hashes = None if problem.n_rows >= BY_HASH else row_hashes(problem, seed, problem.labels)
     rows, times = drawn_rows(hashes, problem.weights, most)
     return Problem(problem.columns, problem.codes.take(rows), problem.labels[rows], times, 1.0)

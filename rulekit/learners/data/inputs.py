@@ -168,9 +168,8 @@ def occurring(classes: Array, occurs: Array) -> tuple[tuple[ClassLabel, ...], In
 
 def tell_left_out(classes: Array, rows: Ints, used: Ints) -> None:
     """Warn of classes whose rows all weigh 0, which are left out with them; used [K]: of the rows [K] the others."""
-    gone = np.flatnonzero((rows > 0) & (used == 0))
-    if len(gone):
-        shown = ", ".join(repr(label) for label in classes[gone].tolist())
+    if (gone := (rows > 0) & (used == 0)).any():
+        shown = ", ".join(map(repr, classes[gone].tolist()))
         warnings.warn(f"all rows of {shown} have weight 0; no row is decided so", stacklevel=6)
 
 

@@ -58,9 +58,12 @@ class HeldRows:
         return found
 
 
-def held_rows(problem: Problem, n_threads: int) -> Rows:
-    """The rows of a problem: a part for each thread."""
+def rows_of(problem: Problem, n_threads: int) -> Rows:
+    """The rows of a problem in parts: where they are, or one for each thread."""
     n = len(problem.labels)
+    if problem.elsewhere is not None:
+        found: Rows = problem.elsewhere.rows()
+        return found
     n_parts = max(1, min(n_threads, n // _WORTH_A_PART))
     if n_parts == 1:
         return HeldRows([problem])

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +28,7 @@ from rulekit.graph.language.words import listed
 from rulekit.graph.leaves import leaf_of_codes, negate
 from rulekit.graph.nodes import FALSE, TRUE, And, Compare, Contains, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rules import columns_of
-from rulekit.learners.data.binning import (
-    BinnedColumn,
-    Codes,
-    DiskCodes,
-    MemoryCodes,
-    assigned,
-    boolean_codes,
-    code_type,
-    numeric_column,
-)
+from rulekit.learners.data.binning import BinnedColumn, Codes, DiskCodes, MemoryCodes
 from rulekit.learners.faults import check_codes
 from rulekit.learners.sums_of_rows.histograms import class_totals, gain_of_each_class, word_counts
 from rulekit.numbers import threshold_between
@@ -52,6 +44,9 @@ def mix(h: Hashes, codes: Array) -> None:
     h ^= h >> np.uint64(29)
     h *= np.uint64(0x94D049BB133111EB)
     h ^= h >> np.uint64(32)
+
+
+_LIGHT = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +101,24 @@ class Problem:
         if positive.tolist() == [False, True]:
             return self
         return replace(self, labels=positive[self.labels].astype(self.labels.dtype))
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are here, and not on disk."""
+        return isinstance(self.codes, MemoryCodes) and self.elsewhere is None
+
+    @property
+    def elsewhere(self) -> Any:
+        """The problem itself where its rows are elsewhere, in parts; see `rulekit.learners.data.parted`."""
+        return None
+
+    def silencing(self, classes: Problem, silent: Bools) -> Problem:
+        """The problem in which rows of some classes [K] weigh nothing; classes: the same rows, labels are classes."""
+        return replace(self, weights=np.where(silent[classes.labels], 0, self.weights))
+
+    def is_few(self, most: int) -> bool:
+        """Whether all rows are looked at, where at most so many are; many may be few where they weigh little."""
+        return max(self.total, self.n_rows / _LIGHT) <= most
 
     def here(self) -> Problem:
         """The rows in memory."""
@@ -431,42 +444,3 @@ def _pattern(codes: Ints, column: BinnedColumn) -> Ints:
         levels, first = np.unique(codes[codes >= FIRST_LEVEL_CODE], return_index=True)
         new[levels[np.argsort(first)]] = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(levels))
     return np.asarray(new[codes])
-
-
-def recoded(rows: Problem, columns: Sequence[BinnedColumn], table: Table, values: Collection[int] = ()) -> Problem:
-    """Rows without columns under those of others; table: the rows; values: the columns whose codes are values.
-
-    The columns are those of a table, and behind them those of words.
-    """
-    own = [column for column in columns if not isinstance(column, WordColumn)]
-    found = [
-        _with_values(column, table.arrays[column.index])
-        if number in values
-        else (column, _recoded(column, table.arrays[column.index]))
-        for number, column in enumerate(own)
-    ]
-    codes = MemoryCodes(tuple(codes for _, codes in found))
-    rows = replace(rows, columns=tuple(column for column, _ in found), codes=codes)
-    return with_word_columns(rows, table, [column for column in columns if isinstance(column, WordColumn)])
-
-
-def _recoded(column: BinnedColumn, array: Array) -> Array:
-    if column.feature.kind == "boolean":
-        return boolean_codes(array)
-    if column.feature.kind == "categorical":
-        number_of = {level: number for number, level in enumerate(column.levels, FIRST_LEVEL_CODE)}
-        own = [number_of.get(level, UNSEEN_CODE) for level in column.feature.levels]
-        code_of = np.array([MISSING_CODE, UNSEEN_CODE, *own], dtype=code_type(column.n_codes))
-        return np.asarray(code_of[array])
-    cuts = [cut_of(column, below) for below in range(1, column.n_codes - 1)]
-    codes = np.searchsorted(np.array(cuts, dtype=array.dtype), array) + 1  # compared in its precision, as nodes do
-    codes[np.isnan(array)] = MISSING_CODE
-    codes = np.minimum(codes, column.n_codes - 1)  # it may have been all missing
-    return np.asarray(codes, dtype=code_type(column.n_codes))
-
-
-def _with_values(column: BinnedColumn, array: Array) -> tuple[BinnedColumn, Array]:
-    """A numeric column with a code for each value [n], and for the ends that it has had."""
-    ends = np.array([column.low[1], column.high[-1]], dtype=array.dtype)
-    values = np.unique(np.concatenate([ends, array[~np.isnan(array)]]))
-    return numeric_column(column.feature, column.index, values, values), assigned(array, values)

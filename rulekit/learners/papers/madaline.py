@@ -19,7 +19,8 @@ from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Frame, Learning, Question
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.inputs import TrainingData, checked_labels, classes_of
-from rulekit.learners.data.problem import Problem, recoded
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.recoding import recoded
 from rulekit.learners.data.training_rows import KnownRows, training_data
 from rulekit.learners.learning import Run, watched
 from rulekit.learners.ltu.fit import fit_tree

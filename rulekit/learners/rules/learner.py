@@ -28,8 +28,8 @@ from rulekit.learners.contract import (
 from rulekit.learners.data.binning import BinnedColumn, Codes, MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.parted import gathered, rows_of, silenced
-from rulekit.learners.data.parts import Answer
+from rulekit.learners.data.parted import gathered
+from rulekit.learners.data.parts import Answer, rows_of
 from rulekit.learners.data.problem import HOLDS, Problem, codes_of, with_fixed
 from rulekit.learners.learning import Run
 from rulekit.learners.models.plain import Summed, Terms, clause_node, covered, covered_by_some, rule_of
@@ -278,7 +278,7 @@ class PlainRules(RuleLearner):
     ) -> list[Question]:
         """The questions with given and required rules as further columns, and what each search begins with."""
         settings: RulesSettings = questions[0].settings
-        if problem.n_rows <= SEARCHED_ROWS:  # all are searched
+        if problem.elsewhere is not None and problem.n_rows <= SEARCHED_ROWS:  # all are searched
             problem, questions = problem.here(), gathered(questions)
         given = problem
         self._cards = Cards.of(settings, data, classes)
@@ -370,7 +370,7 @@ def _in_one_list(
     problems, placed = [], []
     for k, (each, plan) in enumerate(zip(own, plans, strict=True)):
         last = place[k] == len(classes) - 1
-        problems.append(each if last else silenced(each, problem, place < place[k]))
+        problems.append(each if last else each.silencing(problem, place < place[k]))
         placed.append(replace(plan, rules=len(plan.kept) if last else plan.rules, place=int(place[k]), whole=each))
     return problems, placed
 

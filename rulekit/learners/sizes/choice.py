@@ -12,8 +12,7 @@ import numpy as np
 from rulekit.arrays import Array, Floats, Ints
 from rulekit.graph.model_parts import macro_f1
 from rulekit.learners.contract import Candidate, Question, Variants
-from rulekit.learners.data.folds import equal_rows, row_hashes
-from rulekit.learners.data.parted import drawn, is_few
+from rulekit.learners.data.folds import drawn, equal_rows, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import checked_mask
 from rulekit.learners.sums_of_rows.histograms import exact_sum
@@ -358,7 +357,7 @@ def fold_of(
     question: that of the other rows; nothing: what stands where no candidate does; variants: paths in place of the
     candidates, all or those asked for; a path that ended early goes on as it was, to `least` places.
     """
-    held = held.here() if is_few(held, _HELD_OUT) else drawn(held, _HELD_OUT, question.seed)
+    held = held.here() if held.is_few(_HELD_OUT) else drawn(held, _HELD_OUT, question.seed)
     variants, asked = (variants, asked) if variants else (Variants([lambda: candidates], lambda: 0), None)
     loss, of_rows = variants.loss, held.in_rows
     wanted = range(len(variants.paths)) if asked is None else asked

@@ -18,6 +18,7 @@ from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.table import Array, parts_of
 
 MOST_NOTES = 5
+_LEAST_DATE = 101_1900  # the digits of the first of January 1900
 MANY_NAMES = 20
 MANY_LEVELS = 100
 _MOST_NAMED = 6
@@ -151,7 +152,8 @@ def _look_of_levels(feature: Feature, parts: Callable[[], Iterator[Array]]) -> H
     if len(levels) == 1:
         return Hint("constant")
     cells = pl.Series(levels, dtype=pl.String).str.strip_chars(BLANKS)
-    if not parse_moments(cells[:_FIRST]).null_count() and not parse_moments(cells).null_count():
+    begun = levels[0].strip()[:1].isdigit()  # as every moment
+    if begun and not parse_moments(cells[:_FIRST]).null_count() and not parse_moments(cells).null_count():
         return Hint("dates", "datetime" if parse_dates(cells).null_count() else "date")
     size = FIRST_LEVEL_CODE + len(levels)
     counts = sum((np.bincount(part, minlength=size) for part in parts()), np.zeros(size, np.int64))[FIRST_LEVEL_CODE:]
@@ -276,8 +278,7 @@ def _look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> 
         crowded = n * n / (2.0 * (high - low + 1.0)) >= _COLLISIONS
         if len(distinct) == n and (rises or crowded or _ID_NAME.fullmatch(feature.name)):
             return Hint("an id", "ignore") if np.all(np.rint(distinct) == distinct) else None
-    examples = digits_of_dates(low, high, head)
-    if not examples:
+    if low < _LEAST_DATE or not (examples := digits_of_dates(low, high, head)):
         return None
     either = " or ".join(option("--type", feature.name, f"date:{example}") for example in examples)
     note = f"column {feature.name!r}: dates as digits, it seems; {either} reads them"

@@ -15,6 +15,7 @@ from table_rows import part_of, pieces
 
 import rulekit
 from rulekit import RulesClassifier
+from rulekit.arrays import ends_of, exponent_of
 from rulekit.audit.figures import metrics
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import (
@@ -36,7 +37,6 @@ from rulekit.graph.files.writing import to_json
 from rulekit.graph.nodes import TRUE, Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.shown.exact_sums import ends_of, exponent_of
 from rulekit.synthetic import loans, write_csv
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable

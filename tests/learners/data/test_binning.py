@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from rulekit.arrays import Array, Ints
 from rulekit.learners.data import binning, quantiles
 from rulekit.learners.data.binning import Asked, answer, bin_column, bin_parts, bin_table
-from rulekit.learners.data.problem import Problem, recoded
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.quantiles import SortedPart
+from rulekit.learners.data.recoding import recoded
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

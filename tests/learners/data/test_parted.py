@@ -14,7 +14,8 @@ from rulekit.errors import InputError
 from rulekit.graph.files.writing import to_json
 from rulekit.learners.contract import find_learner
 from rulekit.learners.data import folds
-from rulekit.learners.data.parted import HeldParts, PartedRows, TrainingPart
+from rulekit.learners.data.parted import HeldParts, PartedRows
+from rulekit.learners.data.training_part import TrainingPart
 from rulekit.learners.rules import rule_paths
 from rulekit.learners.sizes import choice
 from rulekit.tables.kinds.inference import infer

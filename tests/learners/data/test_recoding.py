@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.learners.data.binning import MemoryCodes, bin_table
-from rulekit.learners.data.problem import Problem, condition_node, recoded, with_words
+from rulekit.learners.data.problem import Problem, condition_node, with_words
+from rulekit.learners.data.recoding import recoded
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
