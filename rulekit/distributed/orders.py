@@ -12,12 +12,10 @@ import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from importlib.metadata import version
 from threading import Lock
 from typing import Any
 
-import numba
-import numpy
-import polars
 from distributed.protocol.pickle import dumps, loads
 
 from rulekit.learners.data.parts import Answer, Function, added
@@ -152,8 +150,7 @@ _JOBS: dict[str, _Job] = {}
 
 def versions() -> dict[str, str]:
     """What decides the last bit of a number."""
-    of = {"numpy": numpy, "numba": numba, "polars": polars}
-    return {"rulekit": __version__, **{name: str(module.__version__) for name, module in of.items()}}
+    return {"rulekit": __version__, **{name: version(name) for name in ("numpy", "numba", "polars")}}
 
 
 def work(

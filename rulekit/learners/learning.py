@@ -23,7 +23,7 @@ from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopp
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import candidates_of, check_candidate
-from rulekit.learners.sizes.choice import Curve, Fold, best_curve, fold_of, still_asked
+from rulekit.learners.sizes.choice import Curve, Fold, best_curve, fold_of, looked_at, still_asked
 from rulekit.views import notebook
 
 _IN_STEP = 1 << 27
@@ -61,13 +61,17 @@ class LearningPlan:
 
 @dataclass(slots=True, eq=False)
 class LearningCourse:
-    """A learning under way: the candidates so far, and whether it has ended by itself; left: how many may follow."""
+    """A learning under way: the candidates so far, and whether it has ended by itself; left: how many may follow.
+
+    held: of a fold its rows, as far as they are looked at, when they are asked for.
+    """
 
     question: Question
     learning: Iterator[Candidate]
     left: int
     candidates: list[Candidate] = field(default_factory=list)
     ended: bool = False
+    held: Iterator[Problem] = field(default_factory=lambda: iter(()))
 
     def advance(self) -> bool:
         """Take the next candidate; False where there is none."""
@@ -199,9 +203,10 @@ class _QuestionGroup:
                 self._begin_folds(run)
             if (elsewhere := self.questions[0].problem.elsewhere) is not None:
                 courses = [course for run in self.runs for course in (run.course, *run.ahead)]
-                learnings = elsewhere.parts.alongside([course.learning for course in courses])
-                for course, learning in zip(courses, learnings, strict=True):
-                    course.learning = learning
+                ways = [way for course in courses for way in (course.learning, course.held)]
+                together = iter(elsewhere.parts.alongside(ways))
+                for course in courses:
+                    course.learning, course.held = next(together), next(together)
         elif self.plan.folds is not None and self.plan.deadline < np.inf:
             now = time.monotonic()
             half = now + (self.plan.deadline - now) / 2
@@ -243,8 +248,11 @@ class _QuestionGroup:
 
     def _fold_course(self, run: Run, k: int, until: float) -> LearningCourse:
         assert self.plan.folds is not None
-        training = self.plan.folds.training(run.question.problem, k)
-        return self._course(replace(run.question, problem=training, groups=None, fold=True), until)
+        folds, question = self.plan.folds, run.question
+        training = folds.training(question.problem, k)
+        course = self._course(replace(question, problem=training, groups=None, fold=True), until)
+        course.held = (looked_at(folds.held(problem, k), question.seed) for problem in (question.problem,))
+        return course
 
     def _choose(self, run: Run, over: Stopped) -> Stopped:
         """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
@@ -279,8 +287,7 @@ class _QuestionGroup:
                         break
             except _STOPS as error:
                 cut = _why(error)
-            held = folds.held(run.question.problem, k)
-            found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
+            found = None if cut and k else self._held_out(course, next(course.held), len(run.grown), asked)
             if found is None:
                 break
             run.folds.append(found)
@@ -346,8 +353,9 @@ class _QuestionGroup:
 def _close(courses: list[LearningCourse]) -> None:
     """End courses that are asked no more; none is kept, since each has rows."""
     for course in courses:
-        if isinstance(course.learning, Generator):
-            course.learning.close()
+        for way in (course.learning, course.held):
+            if isinstance(way, Generator):
+                way.close()
     courses.clear()
 
 

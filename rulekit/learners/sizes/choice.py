@@ -357,7 +357,7 @@ def fold_of(
     question: that of the other rows; nothing: what stands where no candidate does; variants: paths in place of the
     candidates, all or those asked for; a path that ended early goes on as it was, to `least` places.
     """
-    held = held.here() if held.is_few(_HELD_OUT) else drawn(held, _HELD_OUT, question.seed)
+    held = looked_at(held, question.seed)
     variants, asked = (variants, asked) if variants else (Variants([lambda: candidates], lambda: 0), None)
     loss, of_rows = variants.loss, held.in_rows
     wanted = range(len(variants.paths)) if asked is None else asked
@@ -383,6 +383,11 @@ def fold_of(
         losses = Losses({v: each[v] for v in sorted(wanted)}, of_rows, unit, variants.bold)
     how = {name: getattr(variants, name) for name in ("rare", "errors_first", "by_error")}
     return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, losses, lost if losses else (), how)
+
+
+def looked_at(held: Problem, seed: int) -> Problem:
+    """The rows of a fold that are looked at, in memory."""
+    return held.here() if held.is_few(_HELD_OUT) else drawn(held, _HELD_OUT, seed)
 
 
 def still_asked(folds: Sequence[Fold], weights: Sequence[float], asked: Sequence[int] | None) -> Sequence[int] | None:
