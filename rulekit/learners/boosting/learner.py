@@ -98,7 +98,8 @@ def boosted(part: Problem) -> Generator[Answer, Begun | Step | float, None]:
     counts, news = counts_by_code(part), [np.zeros(2, dtype=np.int64)]
     while True:
         whole = weights.whole()
-        step = yield [*news, totals_of(part, whole), *leads_by_code(part, whole, 1), *counts]
+        leads = leads_by_code(part, whole, 1)
+        step = yield [*news, totals_of(part, whole, leads), *leads, *counts]
         while not isinstance(step, Step):
             assert isinstance(step, float)
             step = yield [np.array([0, votes.differ(step)])]

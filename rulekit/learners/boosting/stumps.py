@@ -102,9 +102,11 @@ def leads_by_code(
     return [found[j] for j in range(len(problem.columns))]
 
 
-def totals_of(problem: Problem, weights: Ints) -> Ints:
-    """The weight [2] of all rows, and of those with label 1."""
-    return np.array([weights.sum(), weights[problem.labels == 1].sum()], dtype=np.int64)
+def totals_of(problem: Problem, weights: Ints, leads: Sequence[Ints] = ()) -> Ints:
+    """The weight [2] of all rows, and of those with label 1; leads: where they are known, they tell it faster."""
+    total = int(weights.sum())
+    positive = (total + int(leads[0].sum())) // 2 if leads else int(weights[problem.labels == 1].sum())
+    return np.array([total, positive])
 
 
 def best_stump(
