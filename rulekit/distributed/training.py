@@ -23,7 +23,6 @@ import numpy as np
 from rulekit.arrays import Ints, ends_of, exponent_of
 from rulekit.audit.figures.metrics import Answers, Figures, figures_of, part_answers
 from rulekit.audit.training_lines import TableSummary, summary_of
-from rulekit.distributed.engine import DaskParts, local_cluster
 from rulekit.distributed.source import Known, Seen, known_of, labelled, parts_of, raw_part, seen_in
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.files.model_files import from_json
@@ -32,7 +31,11 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_learner, refuse_unable
 from rulekit.learners.data.parted import PartedRows
 from rulekit.learners.data.training_part import ByPart, TrainingPart, View
+from rulekit.learners.data.training_rows import READING, refuse_in_parts
+from rulekit.learners.faults import blamed
+from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sums_of_rows.kernels import available_threads
+from rulekit.limits import Deadline, OutOfTime
 from rulekit.schema import Feature
 from rulekit.shown.statistics import (
     ColumnSums,
@@ -47,15 +50,17 @@ from rulekit.shown.statistics import (
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table, absent, encoded_dtype
-from rulekit.work.finishing import TRAINING_ROWS, Finish
-from rulekit.work.progress import Noticed, Progress, Stage, unseen
-from rulekit.work.training import RowsElsewhere, TrainingRequest, TrainingResult
+from rulekit.work.finishing import Finish
+from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
+from rulekit.work.training import WHILE_READING, RowsElsewhere, TrainingRequest, TrainingResult, checked, out_of_time
 from rulekit.work.training import train as trained
 
 if TYPE_CHECKING:
     from distributed import Client
 
 PORT = 8786
+ANSWERS = 10.0
+"""Seconds in which a scheduler answers."""
 
 # On a worker ---------------------------------------------------------------------------------------------------------
 
@@ -80,6 +85,13 @@ def read(part: SourcePart, known: Known, options: ReadingOptions, start: int, la
     return [int(absent(array).sum()) for array in rows.table.arrays], () if rows.weight is None else ends_of(
         rows.weight
     )
+
+
+def leave_out(part: TrainingPart) -> int:
+    """Leave the rows of weight 0 out; how many stay."""
+    if part.rows.weight is not None:
+        part.rows = part.rows.take(np.flatnonzero(part.rows.weight > 0))
+    return len(part.rows)
 
 
 def _classes(part: TrainingPart, graph: RuleGraph) -> Ints:
@@ -127,6 +139,11 @@ class RowsOnWorkers(PartedRows):
     exponent: int | None = None
     gaps: tuple[str, ...] = ()
 
+    def that_count(self) -> RowsOnWorkers:
+        """Those of a weight above 0, which `fit` counts in statistics, as it does in one process."""
+        ends = np.cumsum([0, *self.parts.tell(leave_out)]).tolist()
+        return replace(self, n_rows=ends[-1], starts=tuple(ends[:-1]))
+
     def with_statistics(self, models: Sequence[RuleGraph]) -> list[RuleGraph]:
         """The models with statistics of their rules and columns."""
         texts = [to_json(model) for model in models]
@@ -146,6 +163,10 @@ class RowsOnWorkers(PartedRows):
             for model, tally in zip(models, found, strict=True)
         ]
 
+    def summary(self) -> TableSummary:
+        """What the rows have."""
+        return replace(summary_of(self.empty.table), n_rows=self.n_rows, gaps=self.gaps)
+
     def figures(self, model: RuleGraph) -> Figures:
         """The figures of a model on all rows."""
         return figures_of(self.parts.sum(answers, to_json(model), self.exponent, self.n_rows), model.classes)
@@ -155,13 +176,12 @@ class RowsOnWorkers(PartedRows):
 def rows_on(
     client: Client, source: Any, options: ReadingOptions, tell: Callable[[float], object]
 ) -> Iterator[RowsOnWorkers]:
-    """The rows of a Parquet file, a folder of such files, or a Dask frame, on the workers until the context ends.
+    """The rows of parts of files, or of a Dask frame, on the workers until the context ends.
 
     tell: called with the share that is read.
     """
-    if isinstance(source, str | Path):
-        files = parts_of(Path(source).resolve(), options)
-        specs, starts, sizes = list[Any](files), [part.start for part in files], [part.rows for part in files]
+    if isinstance(source, tuple):
+        specs, starts, sizes = list[Any](source), [part.start for part in source], [part.rows for part in source]
     else:
         if not hasattr(source, "to_delayed"):
             what, fix = f"{type(source).__name__} is no source", "give a folder, a Parquet file or a frame of Dask"
@@ -169,6 +189,8 @@ def rows_on(
         specs = client.compute(source.to_delayed())
         sizes = client.gather([client.submit(len, spec) for spec in specs])
         starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    from rulekit.distributed.engine import DaskParts  # Dask may not be installed
+
     with DaskParts(client, SourcePart, specs, sizes) as parts:
         tell(0.0)
         seen = parts.each(shown, options, ByPart(starts))
@@ -217,23 +239,27 @@ class PartedFinish(Finish):
         chosen: RuleGraph = ladder.at(ladder.chosen).model
         return chosen.with_(ladder=ladder)
 
-    def figures(self, model: RuleGraph) -> tuple[Figures, str]:
+    def measured(self, model: RuleGraph, rows: LabelledTable) -> Figures:
         assert self.rows is not None
-        return Finish.figures(self, model) if self.request.test else (self.rows.figures(model), TRAINING_ROWS)
+        return Finish.measured(self, model, rows) if len(rows) else self.rows.figures(model)
 
     def _with_statistics(self, model: RuleGraph) -> RuleGraph:
         return model
 
     def summary(self, table: Table) -> TableSummary:
         assert self.rows is not None
-        return replace(summary_of(table), n_rows=self.rows.n_rows, gaps=self.rows.gaps)
+        return self.rows.summary()
 
     def ways_out(self, left_alone: set[str]) -> tuple[str, ...]:
         target = self.training.target
         return (f"the columns say little about {target} in these rows; other columns, or more rows, may",)
 
 
-_ONE_PROCESS = ("start", "freeze", "overrides", "teacher", "teacher_column", "holdout", "held_rows", "memory", "ask")
+_ONE_PROCESS = (
+    *("start", "freeze", "overrides", "teacher", "teacher_column", "teacher_cut", "teacher_classes", "ask"),
+    *("asked_rows", "holdout", "held_rows", "memory"),
+)
+_NAMES = {"held_rows": "--holdout-out", "asked_rows": "--ask-out", "points": "--param points"}
 
 
 def train(engine: str, request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
@@ -241,22 +267,32 @@ def train(engine: str, request: TrainingRequest, progress: Progress = unseen) ->
 
     engine: "dask" for workers on this machine, or "dask://HOST" or "dask://HOST:PORT" for the scheduler of a cluster.
     """
-    given = [name for name in _ONE_PROCESS if getattr(request, name)]
+    given = [name for name in _ONE_PROCESS if (value := getattr(request, name)) or isinstance(value, float)]
+    given += [name for name in ("require", "points") if request.parameters.get(name)]
     if given:
-        what, fix = "this needs all rows in one process", "leave it out, or leave out --engine"
-        raise InputError(what, where=f"--{given[0].replace('_', '-')}", fix=fix)
+        where, fix = _NAMES.get(given[0], f"--{given[0].replace('_', '-')}"), "leave it out, or leave out --engine"
+        raise InputError("this needs all rows in one process", where=where, fix=fix)
     refuse_unable(find_learner(request.learner), {"engine": engine}, "--")
+    checked(request)
+    deadline = Deadline(request.time_limit)
 
-    def tell(share: float) -> None:
-        if progress(Stage("reading", share)):
+    def tell(event: Event) -> None:
+        if progress(event):
             raise Cancelled("reading")
+        if deadline.over:
+            raise OutOfTime("the time is over")
 
-    with connected(engine) as client, rows_on(client, request.data, request.reading, tell) as rows:
-        summary = replace(summary_of(rows.empty.table), n_rows=rows.n_rows, gaps=rows.gaps)
-        if progress(Noticed(rows.empty.notes, summary)):
-            raise Cancelled("reading")
-        finish = partial(PartedFinish, rows=rows)
-        return trained(replace(request, baselines=False), progress, RowsElsewhere(rows, finish))
+    def read(share: float) -> None:
+        tell(Stage("reading", share))
+
+    files = parts_of(request.data.resolve(), request.reading)
+    try:
+        with connected(engine) as client, rows_on(client, files, request.reading, read) as rows:
+            tell(Noticed(rows.empty.notes, rows.summary()))
+            own = RowsElsewhere(rows, partial(PartedFinish, rows=rows), deadline)
+            return trained(replace(request, baselines=False), progress, own)
+    except OutOfTime:
+        raise out_of_time(request, WHILE_READING) from None
 
 
 @contextmanager
@@ -271,12 +307,14 @@ def connected(engine: str) -> Iterator[Client]:
         fix = 'pip install "rulekit-portable[dask]"'
         raise InputError("Dask is not installed", where="--engine", fix=fix) from None
     if engine == "dask":
+        from rulekit.distributed.engine import local_cluster
+
         with local_cluster(available_threads()) as client:
             yield client
         return
     host = address if ":" in address.rpartition("]")[2] else f"{address}:{PORT}"
     try:
-        client = Client(f"tcp://{host}", timeout=10)
+        client = Client(f"tcp://{host}", timeout=ANSWERS)
     except (OSError, ValueError):
         what = f"no scheduler of Dask answers at {host}"
         raise InputError(what, where="--engine", fix="start one there with dask scheduler, and workers") from None
@@ -309,14 +347,22 @@ def fit(estimator: Any, source: Any, client: Client, target: str, weight: str | 
         For what an engine does not learn from, and for a learner or a parameter that needs all rows in one process.
 
     """
-    refuse_unable(type(estimator), {"engine": True})
-    options = ReadingOptions(target=target, weight=weight)
-    with rows_on(client, source, options, lambda share: None) as rows:
+    kind = type(estimator)
+    if not issubclass(kind, RuleLearner):
+        what, fix = f"{kind.__name__} is no estimator of rulekit", "give AdaBoostStumpClassifier(), say"
+        raise InputError(what, where="estimator", fix=fix)
+    settings = estimator.checked_settings()
+    refuse_in_parts(kind, settings)
+    given = {name: value for name in READING if (value := getattr(settings, name)) is not None}
+    options = ReadingOptions(target=target, weight=weight, **given)
+    if isinstance(source, str | Path):
+        source = parts_of(Path(source).resolve(), options)
+    with blamed(kind), rows_on(client, source, options, lambda share: None) as rows:
         estimator.n_features_in_ = len(rows.empty.table.features)
         estimator.feature_names_in_ = np.array(rows.empty.table.names, dtype=object)
         estimator.fit_rules(rows)
         learned = estimator.rule_graph_
-        (graph,) = rows.with_statistics([estimator.path_.simplified(learned)])
+        (graph,) = rows.that_count().with_statistics([estimator.path_.simplified(learned)])
         finished = estimator.path_.simplified
         if estimator.path_.errors:
             ladder = estimator.path_.ladder(lambda model: graph if model.digest == learned.digest else finished(model))

@@ -112,7 +112,7 @@ class Finish:
 
         def measure() -> tuple[Figures, str]:
             if self.held is not None or self.request.test is None:
-                return measured(model, rows), which
+                return self.measured(model, rows), which
             from rulekit.work.evaluating import labelled_rows
 
             test = labelled_rows(model, self.request.test, test_reading(self.request))
@@ -129,7 +129,11 @@ class Finish:
         if self.stopped and len(rows) > _SAMPLE:
             rows = rows.take(np.arange(0, len(rows), -(-len(rows) // _SAMPLE)))
             which = f"{counted(len(rows), 'row')} of {which}"
-        return measured(model, rows), which
+        return self.measured(model, rows), which
+
+    def measured(self, model: RuleGraph, rows: LabelledTable) -> Figures:
+        """The figures of a model on rows."""
+        return measured(model, rows)
 
     def _finished(self, learned: RuleGraph) -> RuleGraph:
         key = learned.digest, str(learned.provenance.get("units"))

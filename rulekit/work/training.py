@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.arrays import Bools
-from rulekit.audit.figures.metrics import Figures, measured, with_kept_figures
+from rulekit.audit.figures.metrics import Figures, with_kept_figures
 from rulekit.audit.training_lines import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted, RulekitError
 from rulekit.graph.files.model_files import check_outputs
@@ -76,10 +76,14 @@ class TrainingResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowsElsewhere:
-    """Training rows that an engine holds, and what takes the steps after learning in the place of `Finish`."""
+    """Training rows that an engine holds, and what takes the steps after learning in the place of `Finish`.
+
+    deadline: the limit of time, which has begun with the reading.
+    """
 
     rows: PartedRows
     finish: Callable[..., Finish]
+    deadline: Deadline
 
 
 def train(
@@ -89,7 +93,7 @@ def train(
 
     elsewhere: the rows, which are not read then.
     """
-    request, start = _checked(request)
+    request, start = checked(request)
     teacher = _teacher(request)
     with contextlib.ExitStack() as ending:
         ending.enter_context(blamed(find_learner(request.learner)))
@@ -110,11 +114,11 @@ def _trained(
     elsewhere: RowsElsewhere | None,
 ) -> TrainingResult:
     """As `train`, from a request and a start that can be carried out; measure: begins to measure the baselines."""
-    deadline = Deadline(request.time_limit)
+    deadline = Deadline(request.time_limit) if elsewhere is None else elsewhere.deadline
     try:
         rows, kept, picked = read_rows(request, start, progress, deadline, teacher, elsewhere)
     except OutOfTime:
-        raise _out_of_time(request, "while the table was read") from None
+        raise out_of_time(request, WHILE_READING) from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     if teacher is not None and request.test is not None:
         from rulekit.work.taught import rows_to_test
@@ -146,7 +150,7 @@ def _trained(
         beside = TrainingBaselines(measure, asked, request.parameters, deadline)
         learner = fit(asked, beside.meanwhile)
     except OutOfTime:
-        raise _out_of_time(request, "before there was a model") from None
+        raise out_of_time(request, "before there was a model") from None
     beside.after(learner)
     finishing: Callable[..., Finish] = Finish if elsewhere is None else elsewhere.finish
     finish = finishing(request, learner, training, held, start, kept, deadline, progress)
@@ -193,7 +197,7 @@ def _measured(
     baselines = finish.attempt(beside.wait, None)
     weighted, own = finish.training.weight is not None, None
     if not weighted and (finish.held is not None or request.test is not None):
-        own = finish.attempt(lambda: measured(model, finish.training), None)
+        own = finish.attempt(lambda: finish.measured(model, finish.training), None)
     model = with_kept_figures(model, figures, measured_on, baselines, own, weighted)
     agreed: tuple[Fidelity, ...] = ()
     if teacher is not None:
@@ -232,7 +236,11 @@ def _measured(
     )
 
 
-def _out_of_time(request: TrainingRequest, when: str) -> InputError:
+WHILE_READING = "while the table was read"
+
+
+def out_of_time(request: TrainingRequest, when: str) -> InputError:
+    """The error of a training without a model at its limit of time."""
     fix = "give more time, or a table of fewer rows or columns"
     return InputError(f"{request.time_limit or 0.0:g} seconds were over {when}", where="--time-limit", fix=fix)
 
@@ -254,8 +262,11 @@ def _budget(request: TrainingRequest) -> Budget | None:
     return None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
 
 
-def _checked(request: TrainingRequest) -> tuple[TrainingRequest, GivenStart | None]:
-    """The request with all that its options ask of the learner, and the rules to go on from."""
+def checked(request: TrainingRequest) -> tuple[TrainingRequest, GivenStart | None]:
+    """The request with all that its options ask of the learner, and the rules to go on from.
+
+    Raises InputError where they make no sense together.
+    """
     request = replace(request, parameters=request.all_parameters())
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
@@ -291,14 +302,14 @@ def read_rows(
     Raises InputError where time runs out. elsewhere: rows that are read already, of which none is held out.
     """
     if elsewhere is not None:
-        _refuse_many_classes(elsewhere.rows.empty, request)
+        _refuse_rows(elsewhere.rows.empty, request)
         return elsewhere.rows.empty, KeptOverrides(), None
 
     def tell(event: Event) -> None:
         if progress(event):
             raise Cancelled("reading")
         if deadline.over:
-            raise _out_of_time(request, "while the table was read")
+            raise out_of_time(request, WHILE_READING)
 
     options = request.reading if start is None else start.reading(request.reading)
     kept = read_kept(start, request.overrides, request.date)
@@ -319,17 +330,15 @@ def read_rows(
     shows = f"rulekit describe {shlex.quote(str(request.data))}"
     notes = (*rows.notes, *filter(None, [order_note(rows)]))
     tell(Noticed(notes, summary_of(rows.table), rows.table.notes, shows))
-    _refuse_many_classes(rows, request)
-    if not any(feature.role == "use" for feature in rows.table.features):
-        raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
-    if request.test is not None:
-        reading = replace(test_reading(request), target=rows.target)
-        label_for_model(request.test, rows.schema, rows.classes, reading, used=())
+    _refuse_rows(rows, request)
     return rows, kept, _picked(rows, request, tell)
 
 
-def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
-    """A number with many or fractional values is hardly meant as classes."""
+def _refuse_rows(rows: LabelledTable, request: TrainingRequest) -> None:
+    """Raises InputError where no rule can be learned, or the labels of the test rows are others.
+
+    A number with many or fractional values is hardly meant as classes.
+    """
     what = ""
     if any(isinstance(label, float) for label in rows.classes):
         what = "the labels are fractional numbers"
@@ -338,6 +347,11 @@ def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
     if what:
         fix = f"rules decide classes: group the values, or take them as names with --type {rows.target}=categorical"
         raise InputError(what, where=f"{request.data.name}, column {rows.target!r}", fix=fix)
+    if not any(feature.role == "use" for feature in rows.table.features):
+        raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
+    if request.test is not None:
+        reading = replace(test_reading(request), target=rows.target)
+        label_for_model(request.test, rows.schema, rows.classes, reading, used=())
 
 
 def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> Bools | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 from command_line import Run, assert_refused
 from foreign_models import HOSTILE, write
@@ -20,7 +21,8 @@ FILES = {
     "others/old.json": "{}",
 }
 TRAIN = "train table.csv --target label"
-# A command, and what its last line says; {train} trains on the table, {loans} on the loans, both to m.json.
+# A command, and what its last line says; {train} trains on the table, {rows} on a folder of it with an engine, {loans}
+# on the loans, all to m.json.
 REFUSED = """
 train nowhere.csv --target y -o m.json | nowhere.csv
 train table.csv --target labell -o m.json | labell | label
@@ -113,6 +115,39 @@ train nowhere.csv --target label -o model.json | nowhere.csv
 {train} --ask-out asked.csv | --ask-out
 {train} --teacher model.json --ask 5 --ask-out asked.txt | .csv
 {train} --teacher model.json --ask 5 --ask-out table.csv | would be lost
+{train} --engine dask | table.csv: an engine reads Parquet, and this is none; write the rows as Parquet
+{rows} --engine spark | --engine: no engine 'spark'; dask, or dask://HOST
+{rows} --engine dask:// | --engine: no engine 'dask://'
+{train} --engine dask --learner cnll | --engine: cnll learns in one process only; leave it out
+{train} --engine dask --learner additive --param points=3 | --param points: this needs all rows in one process
+{train} --engine dask --require "a > 1 -> yes" | --require: this needs all rows in one process; leave it out
+{train} --engine dask --start model.json | --start: this needs all rows in one process
+{train} --engine dask --freeze all | --freeze: this needs
+{train} --engine dask --overrides model.json | --overrides: this needs
+{train} --engine dask --teacher model.json | --teacher: this needs
+{train} --engine dask --teacher-column a | --teacher-column: this needs
+{train} --engine dask --teacher-cut 0 | --teacher-cut: this needs
+{train} --engine dask --teacher-classes a,b | --teacher-classes: this needs
+{train} --engine dask --ask-out a.csv | --ask-out: this needs
+{train} --engine dask --ask 5 | --ask: this needs
+{train} --engine dask --memory 500MB | --memory: this needs
+{train} --engine dask --holdout 0.3 | --holdout: this needs
+{train} --engine dask --holdout-out h.csv | --holdout-out: this needs
+{train} --engine dask --size 1 --smallest | --smallest and --size
+{train} --engine dask --curve c.txt | a curve is no .txt
+{rows} --group c | --group: an engine does not know it; leave it out, or train in one process
+{rows} --time a | --time: an engine does not know it
+{rows} --label-separator ; | --label-separator: an engine does not know it
+{rows} --ignore zz | no column 'zz'
+train rows --target labell --engine dask -o m.json | labell | label
+train rows --engine dask -o m.json | rows: no label column is named
+train others --target label --engine dask -o m.json | old.json: an engine reads Parquet
+train none --target label --engine dask -o m.json | none: a folder without a Parquet file; give one with the rows
+train nowhere --target label --engine dask -o m.json | nowhere: no such file
+train differ --target label --engine dask -o m.json | b.parquet, column 'b': no such column here, Float64 in a.parquet
+train cut --target label --engine dask -o m.json | a.parquet: this is no readable Parquet file
+train rows --target label --engine dask -o x.csv | x.csv | call it
+train rows --target label -o m.json | rows: this is a folder
 {train} --teacher model.json --memory 400MB | --memory | leave it out
 {train} --teacher-column a --positive maybe | no class 'maybe'
 train table.csv --target label --label-separator ; --teacher model.json -o models | one label
@@ -193,15 +228,28 @@ verify rules.txt --against nothing.json | nothing.json: cannot be read: no such 
 """
 
 
+def parquet(folder: Path) -> None:
+    """Folders of the table in Parquet: whole, empty, with other columns in one file, and cut off."""
+    frame = pl.read_csv(folder / "table.csv")
+    for name in ("rows", "none", "differ", "cut"):
+        (folder / name).mkdir()
+    for name in ("rows", "differ", "cut"):
+        frame.write_parquet(folder / name / "a.parquet")
+    frame.drop("b").write_parquet(folder / "differ" / "b.parquet")
+    (folder / "cut" / "a.parquet").write_bytes((folder / "rows" / "a.parquet").read_bytes()[:200])
+
+
 @pytest.mark.parametrize("case", REFUSED.strip().splitlines())
 def test_what_cannot_be_done_is_one_line_and_changes_no_file(case: str, run: Run, model: Path, tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     shutil.copy(LOANS, tmp_path)
+    parquet(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     line, *words = case.split(" | ")
     trains = {"train": f"{TRAIN} -o m.json", "loans": "train loans.csv --target default -o m.json"}
+    trains["rows"] = "train rows --target label --engine dask -o m.json"
     ran = run(line.format(**trains))
     assert_refused(ran, *words)
     assert ran.out == ""
