@@ -45,7 +45,7 @@ def test_what_a_training_is_asked_has_a_field():
         field for command, flag, _ in flags() if command == "train" for field in [InputError("", where=flag).field]
     }
     promises = {"report", "monotone", "forbid", "require", "missing_never_helps"}  # parameters of the learner
-    assert wanted - promises - {"types_file", "curves", "quiet", "json"} <= known
+    assert wanted - promises - {"types_file", "curves", "engine", "quiet", "json"} <= known
 
 
 def test_parameters_of_an_estimator_name_the_field_of_their_option():

@@ -134,7 +134,7 @@ WORKS = (  # options that may stand together
     "--teacher-column a --teacher-cut 0.5 --teacher-classes no,yes",
 )
 FAILS = ("--start model.json", "--freeze all", "--report rates", "--monotone a=increasing", "--forbid 'a, b'")
-FAILS += ("--require 'a > 0.9 -> yes'", "--missing-never-helps")
+FAILS += ("--require 'a > 0.9 -> yes'", "--missing-never-helps", "--engine dask")
 ALWAYS = "--target --output --learner --quiet"
 
 
