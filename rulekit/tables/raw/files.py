@@ -103,7 +103,8 @@ def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The beginning of a file, unpacked; raises InputError where there is none, or of what cannot be read."""
     fix = "check the path"
     if os.path.isdir(path):
-        raise InputError("this is a folder", where=str(path), fix="give a file; train --engine dask takes a folder of Parquet")
+        fix = "give a file; train --engine dask takes a folder of Parquet"
+        raise InputError("this is a folder", where=str(path), fix=fix)
     with refusing_damage(path):
         try:
             with path.open("rb") as file:
