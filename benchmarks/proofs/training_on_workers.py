@@ -4,9 +4,8 @@
 
 Each table is a Parquet file of 1, 2, 4 and 7 row groups. Each learner is trained as `rulekit train` does, without
 baselines: in one process, with `--memory`, and on one and two workers; SHA-256 is of the model file. Then workers are
-killed, added and retired while AdaBoost counts. A run of more than ten minutes is a hang: it ends this command with a
-traceback. --quick: smaller tables and fewer faults, in a minute. About 20 minutes on two cores. Exit status 1 where a
-model file differs.
+killed, added and retired while AdaBoost counts. A run of more than ten minutes is a hang, which ends all. --quick:
+smaller tables and fewer faults, in a minute. About 20 minutes on two cores. Exit status 1 where a model file differs.
 """
 
 from __future__ import annotations
@@ -60,9 +59,8 @@ class Given:
 
     def request(self, learner: str, parts: int, **more: Any) -> TrainingRequest:
         """Train on the file of so many row groups."""
-        reading = ReadingOptions(target=TARGET, weight=self.weight)
-        data, output = self.folder / str(parts) / FILE, self.folder / "model.json"
-        return TrainingRequest(data, reading, learner, output=output, **more)
+        data, reading = self.folder / str(parts) / FILE, ReadingOptions(target=TARGET, weight=self.weight)
+        return TrainingRequest(data, reading, learner, output=self.folder / "model.json", **more)
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -87,8 +85,7 @@ def written(frame: pl.DataFrame, folder: Path, parts: tuple[int, ...] = PARTS) -
 
     for number in parts:
         (folder / str(number)).mkdir(parents=True)
-        size = -(-len(frame) // number)
-        pq.write_table(frame.to_arrow(), folder / str(number) / FILE, row_group_size=size)
+        pq.write_table(frame.to_arrow(), folder / str(number) / FILE, row_group_size=-(-len(frame) // number))
     return Given(folder, WEIGHT if WEIGHT in frame.columns else None)
 
 
@@ -139,15 +136,15 @@ def on_workers(
 
 def same(given: Given, learner: str, clients: dict[int, Client], parts: tuple[int, ...]) -> tuple[str, ...]:
     """A row of the table: how many ways there are to train, those that differ, the digest, trips and seconds."""
-    begun, trips = time.perf_counter(), set[int]()
+    begun, trips = time.perf_counter(), list[int]()
     expected = one_process(given.request(learner, parts[0]))
     seconds = time.perf_counter() - begun
     found = {f"--memory {MEMORY}": one_process(given.request(learner, parts[0], memory=MEMORY))}
     for (workers, client), number in product(clients.items(), parts):
         found[f"{number} parts, {workers} workers"], traffic = on_workers(client, given.request(learner, number))
-        trips.add(traffic.trips)
+        trips.append(traffic.trips)
     others = ", ".join(way for way, own in found.items() if own != expected) or "0"
-    counted, spent = "-".join(map(str, sorted({min(trips), max(trips)}))), time.perf_counter() - begun
+    counted, spent = f"{min(trips)}-{max(trips)}", time.perf_counter() - begun
     return learner, f"{len(found) + 1}", others, expected[:12], counted, f"{seconds:.1f}", f"{spent:.0f}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from typing import Any
 
 Run = dict[str, Any]
@@ -14,12 +15,14 @@ class Cost:
 
     reading, counting: seconds of a core a row, the second with all trips of the learner; sent, driver: seconds a row
     that do not divide by workers, and end where folds are dealt by hash; fixed: of the driver for any number of rows.
+    each, each_far: seconds of a trip a worker, where they share this machine and where they do not.
     """
 
     def __init__(self, runs: dict[int, Run], trips: dict[int, Run]) -> None:
         (few, small), (many, large) = sorted(runs.items())
         near, far = min(trips), max(trips)
         self.each = (trips[far]["trip"] - trips[near]["trip"]) / (far - near)
+        self.each_far = (trips[far]["driver"] - trips[near]["driver"]) / (far - near)
         self.once = trips[near]["trip"] - self.each * near
         self.byte = statistics.median(own["byte"] for own in trips.values())
         self.trips, self.first = large["trips"], large["first"]
@@ -43,16 +46,42 @@ class Cost:
             work, sent = (work, sent + seconds - self.trip(1)) if name == "hashed" else (work + own, sent)
         return work, sent, run["seconds"] - run["reading"] - sum(trip[2] for trip in run["trips"])
 
-    def seconds(self, rows: int, workers: int, cores: int) -> float:
-        """Of a training; cores: of all workers together."""
-        each_row = 0.0 if rows >= 1 << 24 else (self.sent + self.driver) * rows
-        moved = sum(inward for name, _, _, inward, _ in self.trips if name != "hashed")
-        trips = (len(self.trips) + self.first) * self.trip(workers)
-        return (
-            self.fixed + rows * (self.reading + self.counting) / cores + each_row + trips + moved * workers * self.byte
-        )
+    def parts(self, rows: int, workers: int, cores: int, *, far: bool = False) -> dict[str, float]:
+        """Seconds of a training by what takes them; cores: of all workers; far: each worker has its own machine."""
+        trip = self.once + (self.each_far if far else self.each) * workers
+        sent = sum(inward for name, _, _, inward, _ in self.trips if name != "hashed")
+        return {
+            "rows": rows * (self.reading + self.counting) / cores,
+            "trips": (len(self.trips) + self.first) * trip,
+            "bytes": sent * workers * self.byte,
+            "folds": 0.0 if rows >= 1 << 24 else (self.sent + self.driver) * rows,
+            "driver": self.fixed,
+        }
 
-    def efficiency(self, rows: int, workers: int, threads: int) -> float:
-        """The time of one core without trips, over that of all cores."""
-        cores = workers * threads
-        return rows * (self.reading + self.counting) / cores / self.seconds(rows, workers, cores)
+
+def zeros(part: Any, size: int) -> list[Any]:
+    """An answer of so many numbers, for no work."""
+    import numpy as np
+
+    return [np.zeros(size, dtype=np.int64)]
+
+
+def empty_trips(workers: int) -> Run:
+    """Of a trip that asks nothing: seconds, median of 40, those of this processor; and of a byte in an answer."""
+    from rulekit.distributed.engine import DaskParts, local_cluster
+    from rulekit.distributed.training import SourcePart
+
+    numbers = 1 << 17
+    with local_cluster(workers) as client, DaskParts(client, SourcePart, list(range(workers))) as parts:
+
+        def seconds(size: int) -> float:
+            times = list[float]()
+            for _ in range(42):
+                begun = time.perf_counter()
+                parts.sum(zeros, size)
+                times.append(time.perf_counter() - begun)
+            return statistics.median(times[2:])
+
+        used = time.process_time()
+        empty, used = seconds(0), (time.process_time() - used) / 42
+        return {"trip": empty, "driver": used, "byte": max(0.0, seconds(numbers) - empty) / (numbers * 8 * workers)}

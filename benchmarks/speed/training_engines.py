@@ -17,8 +17,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,14 @@ from benchmarks.speed.training_cost import Cost, Run
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, train
 
-HERE = "benchmarks.speed.training_engines"
+HERE, COST = "benchmarks.speed.training_engines", "benchmarks.speed.training_cost"
 LEARNERS, CHECKED = ("adaboost", "additive", "rules"), "adaboost"
 GROUP, FIRST, TARGET = 500_000, 20_000, "y"
 MOST_RATIO, MOST_ERROR, LEAST_EFFICIENCY = 1.3, 0.2, 0.75
 MOST_TRIPS, MOST_IN, MOST_OUT = {"adaboost": 130, "additive": 250}, 64 << 10, 1 << 10
 FAR_ROWS, FAR_WORKERS, FAR_THREADS = 1_000_000_000, 100, 8
 MOST_WAIT = 3600.0
+Measured = Callable[..., Run]
 
 
 def make(path: str, rows: int, group: int) -> None:
@@ -109,33 +110,6 @@ def on_workers(folder: str, learner: str, rows: int, workers: int) -> Run:
         return trained(client, request(folder, learner, rows))
 
 
-def zeros(part: Any, size: int) -> list[Any]:
-    """An answer of so many numbers, for no work."""
-    import numpy as np
-
-    return [np.zeros(size, dtype=np.int64)]
-
-
-def empty_trips(workers: int) -> Run:
-    """Seconds of a trip that asks nothing, median of 40, and of a byte in the answer of a worker."""
-    from rulekit.distributed.engine import DaskParts, local_cluster
-    from rulekit.distributed.training import SourcePart
-
-    numbers = 1 << 17
-    with local_cluster(workers) as client, DaskParts(client, SourcePart, list(range(workers))) as parts:
-
-        def seconds(size: int) -> float:
-            times = list[float]()
-            for _ in range(42):
-                begun = time.perf_counter()
-                parts.sum(zeros, size)
-                times.append(time.perf_counter() - begun)
-            return statistics.median(times[2:])
-
-        empty = seconds(0)
-        return {"trip": empty, "byte": max(0.0, seconds(numbers) - empty) / (numbers * 8 * workers)}
-
-
 # The table ------------------------------------------------------------------------------------------------------------
 
 
@@ -144,49 +118,41 @@ def said(words: str, asked: str, found: str, met: bool) -> str:
     return f"- {words}: asked {asked}, measured {found}: {'met' if met else 'NOT met'}"
 
 
-def compare(measured: Callable[..., Run], rows: int, repeats: int) -> tuple[list[str], list[str], dict[str, list[Run]]]:
-    """The table of the learners, its figures, and the runs of two workers."""
-    cells, figures, runs = [], [], defaultdict[str, list[Run]](list)
-    for learner in LEARNERS:
-        ones, ratios = list[float](), list[float]()
-        for number in range(repeats):
-            for engine in (False, True) if number % 2 == 0 else (True, False):
-                if engine:
-                    runs[learner].append(measured("on_workers", learner=learner, rows=rows, workers=2))
-                else:
-                    ones.append(measured("one_process", learner=learner, rows=rows)["seconds"])
-                own = runs[learner][-1]["seconds"] if engine else ones[-1]
-                print(f"  {learner}, {'two workers' if engine else 'one process'}: {own:.1f} s", flush=True)
-            ratios.append(runs[learner][-1]["seconds"] / ones[-1])
-        run, ratio = runs[learner][-1], statistics.median(ratios)
-        count = run["first"] + len(run["trips"])
-        kinds, rounds = Counter(trip[0] for trip in run["trips"]), run["rounds"]
-        talks = [(inward / n, outward / n) for name, n, _, inward, outward in run["trips"] if name == rounds]
-        inward, outward = ([own[k] for own in talks] or [0.0] for k in (0, 1))
-        other = max((trip for trip in run["trips"] if trip[0] != rounds), key=lambda trip: trip[3])
-        both = [f"{min(own):.1f}-{max(own):.1f}" for own in (ones, [each["seconds"] for each in runs[learner]])]
-        sizes = [f"{max(own):,.0f} / {statistics.mean(own):,.0f}" for own in (inward, outward)]
-        counts = f"{ratio:.2f}", f"{count}", f"{len(talks)}"
-        cells.append((learner, *both, *counts, *sizes, f"{other[3]:,.0f} {other[0]}"))
-        asked = ", ".join(f"{many} {name}" for name, many in kinds.most_common())
-        figures.append(f"- {learner}, what is asked: reading {run['first']}, {asked}")
-        print("  ".join(cells[-1]), flush=True)
-        words = f"{learner}, two workers over two threads"
-        figures.append(said(words, f"at most {MOST_RATIO:g}", f"{ratio:.2f}", ratio <= MOST_RATIO))
-        if most := MOST_TRIPS.get(learner):
-            figures.append(said(f"{learner}, trips", f"at most {most}", f"{count}", count <= most))
-        if learner == CHECKED:
-            words = f"{learner}, largest bytes of a round a part and question, in and out"
-            fits = max(inward) <= MOST_IN and max(outward) <= MOST_OUT
-            figures.append(said(words, "64 KB and 1 KB", f"{max(inward):,.0f} and {max(outward):,.0f}", fits))
-    header = ("learner", "one process, s", "two workers, s", "ratio", "trips", "of them rounds")
-    sizes_ = ("bytes in, largest / mean", "bytes out", "largest other answer of a worker, bytes")
-    return markdown((*header, *sizes_), cells), figures, runs
+def compare(measured: Measured, learner: str, rows: int, repeats: int) -> tuple[Sequence[str], list[str], list[Run]]:
+    """A row of the table, its figures, and the runs of two workers."""
+    ones, runs = list[Run](), list[Run]()
+    for number in range(repeats):
+        for engine in (False, True) if number % 2 == 0 else (True, False):
+            own, name, more = (runs, "on_workers", {"workers": 2}) if engine else (ones, "one_process", {})
+            own.append(measured(name, learner=learner, rows=rows, **more))
+            print(f"  {learner}, {name}: {own[-1]['seconds']:.1f} s", flush=True)
+    ratio = statistics.median(far["seconds"] / one["seconds"] for far, one in zip(runs, ones, strict=True))
+    trips, rounds = runs[-1]["trips"], runs[-1]["rounds"]
+    kinds, count = Counter(trip[0] for trip in trips), runs[-1]["first"] + len(trips)
+    talks = [(inward / n, outward / n) for name, n, _, inward, outward in trips if name == rounds]
+    inward, outward = ([own[k] for own in talks] or [0.0] for k in (0, 1))
+    other = max((trip for trip in trips if trip[0] != rounds), key=lambda trip: trip[3])
+    both = ["-".join(f"{end(run['seconds'] for run in own):.1f}" for end in (min, max)) for own in (ones, runs)]
+    sizes = [f"{max(own):,.0f} / {statistics.mean(own):,.0f}" for own in (inward, outward)]
+    cells = (learner, *both, f"{ratio:.2f}", f"{count}", f"{len(talks)}", *sizes, f"{other[3]:,.0f} {other[0]}")
+    words = f"{learner}, two workers over two threads"
+    figures = [said(words, f"at most {MOST_RATIO:g}", f"{ratio:.2f}", ratio <= MOST_RATIO)]
+    if most := MOST_TRIPS.get(learner):
+        figures.append(said(f"{learner}, trips", f"at most {most}", f"{count}", count <= most))
+    if learner == CHECKED:
+        words = f"{learner}, largest bytes of a round a part and question, in and out"
+        fits = max(inward) <= MOST_IN and max(outward) <= MOST_OUT
+        figures.append(said(words, "64 KB and 1 KB", f"{max(inward):,.0f} and {max(outward):,.0f}", fits))
+    asked = ", ".join(f"{many} {name}" for name, many in kinds.most_common())
+    figures.append(f"- {learner}, what is asked in its trips: {runs[-1]['first']} reading, {asked}")
+    print("  ".join(cells), *figures, sep="\n", flush=True)
+    return cells, figures, runs
 
 
-def check(measured: Callable[..., Run], rows: int, runs: list[Run]) -> tuple[list[str], list[str]]:
+def check(measured: Measured, rows: int, runs: list[Run]) -> tuple[list[str], list[str]]:
     """The lines of the model of cost, and its figures."""
-    trips = {workers: in_process(f"{HERE}:empty_trips", {"workers": workers}) for workers in (1, 2, 4, 8)}
+    trips = {workers: in_process(f"{COST}:empty_trips", {"workers": workers}) for workers in (1, 2, 4, 8)}
+    print(trips, flush=True)
     fewer = {n: measured("on_workers", learner=CHECKED, rows=n, workers=1) for n in (rows // 10, rows // 5)}
     cost = Cost(fewer, trips)
     about = (
@@ -194,26 +160,29 @@ def check(measured: Callable[..., Run], rows: int, runs: list[Run]) -> tuple[lis
         f"row, counting {1e6 * cost.counting:.2f} us a row, which is {1e9 * cost.counting / cost.rounds:.1f} ns a row "
         f"and round with its folds; rows that are sent to be dealt to folds, and the driver, "
         f"{1e6 * (cost.sent + cost.driver):.3f} us a row; {cost.fixed:.2f} s in any case. An empty trip takes "
-        f"{1e3 * cost.once:.1f} + {1e3 * cost.each:.2f} ms a worker, a byte {1e9 * cost.byte:.2f} ns."
+        f"{1e3 * cost.once:.1f} + {1e3 * cost.each:.2f} ms a worker, of which client and scheduler compute "
+        f"{1e3 * cost.each_far:.2f}, which stays with workers elsewhere; a byte {1e9 * cost.byte:.2f} ns."
     )
+    print(about, flush=True)
     cells, wrong = [], []
     for workers in (1, 2, 4):
         found = runs if workers == 2 else [measured("on_workers", learner=CHECKED, rows=rows, workers=workers)]
         seconds = statistics.median(run["seconds"] for run in found)
-        guess = cost.seconds(rows, workers, min(workers, os.cpu_count() or 1))
+        guess = sum(cost.parts(rows, workers, min(workers, os.cpu_count() or 1)).values())
         wrong.append(abs(guess / seconds - 1))
         cells.append((f"{workers}", f"{guess:.1f}", f"{seconds:.1f}", f"{guess / seconds - 1:+.0%}"))
         print("  ".join(cells[-1]), flush=True)
     cores = FAR_WORKERS * FAR_THREADS
-    far, share = cost.seconds(FAR_ROWS, FAR_WORKERS, cores), cost.efficiency(FAR_ROWS, FAR_WORKERS, FAR_THREADS)
+    far = cost.parts(FAR_ROWS, FAR_WORKERS, cores, far=True)
+    share, spent = far["rows"] / sum(far.values()), ", ".join(f"{name} {own:.0f}" for name, own in far.items())
     table = markdown(("workers", "predicted, s", "measured, s", "off by"), cells)
     note = f"This machine has {os.cpu_count()} cores, so that four workers share them, in the prediction too."
     words = (
-        f"by the model {FAR_ROWS:,} rows on {FAR_WORKERS} workers of {FAR_THREADS} cores take {far:.0f} s; efficiency"
+        f"by it {FAR_ROWS:,} rows on {FAR_WORKERS} workers of {FAR_THREADS} cores: {sum(far.values()):.0f} s ({spent})"
     )
     return [about, "", *table, "", note], [
         said("the model of cost, largest error", f"at most {MOST_ERROR:.0%}", f"{max(wrong):.0%}", max(wrong) <= 0.2),
-        said(words, f"at least {LEAST_EFFICIENCY}", f"{share:.2f}", share >= LEAST_EFFICIENCY),
+        said(f"{words}; efficiency", f"at least {LEAST_EFFICIENCY}", f"{share:.2f}", share >= LEAST_EFFICIENCY),
     ]
 
 
@@ -225,6 +194,7 @@ def main() -> None:
     add_options(parser)
     arguments = parser.parse_args()
     rows = 2_000_000 if arguments.small else arguments.rows
+    cells, figures, model = list[Sequence[str]](), list[str](), list[str]()
     with tempfile.TemporaryDirectory() as folder:
 
         def measured(function: str, **given: Any) -> Run:
@@ -235,14 +205,24 @@ def main() -> None:
             found: Run = in_process(f"{HERE}:{function}", {"folder": folder, **given}, limit=MOST_WAIT)
             return found
 
-        table, figures, runs = compare(measured, rows, arguments.repeats)
-        model, more = check(measured, rows, runs[CHECKED])
+        for learner in LEARNERS:
+            own, more, runs = compare(measured, learner, rows, arguments.repeats)
+            cells, figures = [*cells, own], [*figures, *more]
+            if learner == CHECKED:
+                model, more = check(measured, rows, runs)
+                figures += more
+    header = ("learner", "one process, s", "two workers, s", "ratio", "trips", "of them rounds")
+    bytes_ = ("bytes in, largest / mean", "bytes out", "largest other answer of a worker, bytes")
     about = (
         f"{rows:,} x {made_tables.COLUMNS} made rows in a Parquet file, the default of each learner, from reading to "
         f"the model; {arguments.repeats} runs each, by turns, and the median of the ratios. Two workers of one thread; "
         f"one process of two. Bytes of rounds are of a part, question and trip. {versions(('distributed', 'pyarrow'))}."
     )
-    publish(arguments, "training engines", [stamp(), "", about, "", *table, "", *model, "", *figures, *more])
+    publish(
+        arguments,
+        "training engines",
+        [stamp(), "", about, "", *markdown((*header, *bytes_), cells), "", *model, "", *figures],
+    )
 
 
 if __name__ == "__main__":
