@@ -38,6 +38,7 @@ BENCHMARKS = {
     "prediction": Benchmark("speed", "latency and throughput of every target beside boosting and a tree", 3, BOTH),
     "serving": Benchmark("speed", "exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
     "scoring_engines": Benchmark("speed", "ten million rows by Dask, Spark (--spark), DuckDB and one process", 5, BOTH),
+    "training_engines": Benchmark("speed", "training on workers of Dask beside one process, and its cost", 30, BOTH),
     "service": Benchmark("speed", "the service, with and without its log, beside an empty endpoint", 2),
     "service_faults": Benchmark("proofs", "the service while its processes are killed", 4, arguments=("crashes",)),
     "service_clients": Benchmark("proofs", "V2 clients that others wrote, against the service (--python)", 1),
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "same_model": Benchmark(
         "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH
     ),
+    "training_on_workers": Benchmark("proofs", "the same model file on workers of Dask that die, join and retire", 20),
     "text_scale": Benchmark("speed", "noisy-ors on texts beside logistic regression; time and memory by size", 8, BOTH),
     "noisy_forms": Benchmark("proofs", "noisy-ors as ONNX: operators, and seconds of their proof, by causes", 3, BOTH),
     "nearest_change": Benchmark("speed", "the nearest change of a row, by form of decision", 4, BOTH),

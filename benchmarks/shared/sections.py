@@ -35,6 +35,7 @@ TITLES = {
     "unit fits": ("Training of linear threshold units", "speed.unit_fits --write"),
     "oblique trees": ("Trees of linear threshold units on real tables", "learning.oblique --write"),
     "scoring engines": ("Ten million rows by Dask, Spark and DuckDB", "speed.scoring_engines --write"),
+    "training engines": ("Training on workers of Dask", "speed.training_engines --write"),
     "prediction": ("Prediction: latency and throughput", "prediction --write"),
     "nearest change": ("The nearest change of a row", "speed.nearest_change --write"),
     "serving": ("Serving: exports beside an empty call, C, skl2onnx and Python by hand", "serving --write"),

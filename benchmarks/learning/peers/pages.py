@@ -25,7 +25,10 @@ PAGES = {
         *("mcmc noisy", "mcmc adult"),
     ),
     "ltu": ("paper ltu", "ltu targets", "oblique trees", "unit fits"),
-    "speed": ("training time", "cost laws", "out of core", "text scale", "nearest change", "scoring engines"),
+    "speed": (
+        *("training time", "cost laws", "out of core", "text scale", "nearest change"),
+        *("scoring engines", "training engines"),
+    ),
     "serving": ("prediction", "serving"),
     "service": (),
     "proofs": ("same model", "noisy forms"),
