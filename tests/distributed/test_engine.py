@@ -162,7 +162,7 @@ def test_parts_move_and_states_are_lost(client, monkeypatch):
 
 def test_a_part_may_be_a_frame_that_dask_holds(client):
     with DaskParts(client, of_frame, [(client.submit(part_of, spec, pure=False),) for spec in specs(2)]) as parts:
-        assert parts.sum(class_sums, 2)[1].sum() == 400
+        assert parts.sum(class_sums, 2)[1][0].sum() == 400
 
 
 def part_of(spec):
