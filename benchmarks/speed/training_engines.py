@@ -156,12 +156,12 @@ def check(measured: Measured, rows: int, runs: list[Run]) -> tuple[list[str], li
     fewer = {n: measured("on_workers", learner=CHECKED, rows=n, workers=1) for n in (rows // 10, rows // 5)}
     cost = Cost(fewer, trips)
     about = (
-        f"{CHECKED}, by one worker on {rows // 10:,} and {rows // 5:,} rows: reading {1e6 * cost.reading:.3f} us a "
-        f"row, counting {1e6 * cost.counting:.2f} us a row, which is {1e9 * cost.counting / cost.rounds:.1f} ns a row "
-        f"and round with its folds; rows that are sent to be dealt to folds, and the driver, "
-        f"{1e6 * (cost.sent + cost.driver):.3f} us a row; {cost.fixed:.2f} s in any case. An empty trip takes "
-        f"{1e3 * cost.once:.1f} + {1e3 * cost.each:.2f} ms a worker, of which client and scheduler compute "
-        f"{1e3 * cost.each_far:.2f}, which stays with workers elsewhere; a byte {1e9 * cost.byte:.2f} ns."
+        f"{CHECKED}: one worker on {rows // 10:,} and {rows // 5:,} rows gives the costs. It reads a row in "
+        f"{1e6 * cost.reading:.3f} us and counts it in {1e6 * cost.counting:.2f} us, folds included "
+        f"({1e9 * cost.counting / cost.rounds:.1f} ns a round). The driver deals a row to its fold in "
+        f"{1e6 * (cost.sent + cost.driver):.3f} us. Each training takes {cost.fixed:.2f} s more. An empty trip takes "
+        f"{1e3 * cost.once:.1f} ms and {1e3 * cost.each:.2f} ms for each worker; client and scheduler compute "
+        f"{1e3 * cost.each_far:.2f} ms of the latter. A byte takes {1e9 * cost.byte:.2f} ns."
     )
     print(about, flush=True)
     cells, wrong = [], []

@@ -292,7 +292,7 @@ def _ladder_json(trained: TrainingResult) -> dict[str, Any]:
 def _train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> None:
     """Train a model for each label of a column, and print a line of each."""
     from rulekit.audit.figures.curves import LabelFigures
-    from rulekit.work.training import train_labels
+    from rulekit.work.each_label import train_labels
 
     started = list[str]()
 

@@ -1,7 +1,7 @@
 """The parts of training rows on Dask workers: a trip is one task for each worker, which answers for all of its parts.
 
-Workers may die at any time, or join: parts are dealt anew, and those that have not answered are asked again. See
-`rulekit.distributed.orders` for what a worker knows, and why it comes to the same after all that.
+A worker may die or join at any time. The driver then deals the parts anew, and asks each part again that has not
+answered. `rulekit.distributed.orders` says what a worker knows, and why the answers stay the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from weakref import WeakSet
 from distributed.protocol.pickle import dumps, loads
 
 from rulekit.distributed.meeting import Ended, Meeting
-from rulekit.distributed.orders import Call, Chain, Load, Order, Talk, dask_setup, forget, versions, work
+from rulekit.distributed.orders import Call, Load, Order, StateChain, Talk, dask_setup, forget, versions, work
 from rulekit.errors import InputError
 from rulekit.learners.data.parts import Answer, Function, Rows, added
 from rulekit.learners.data.training_part import ByPart, View
@@ -70,10 +70,10 @@ class _History:
         self.digests.append(_digest(self.digests[-1] + pickled))
         self.messages.append(message if by_part else pickled)
 
-    def chain(self, parts: Sequence[int], whole: bool) -> Chain:
+    def chain(self, parts: Sequence[int], whole: bool) -> StateChain:
         first = 0 if whole else self.sure
         news = [each if isinstance(each, bytes) else dumps(_within(each, parts)) for each in self.messages[first:]]
-        return Chain(tuple(self.digests[first:]), tuple(news), first == 0)
+        return StateChain(tuple(self.digests[first:]), tuple(news), first == 0)
 
 
 def _digest(content: bytes) -> bytes:
@@ -126,7 +126,7 @@ class DaskParts:
     """Parts of the rows on the workers of a Dask client, each loaded there from its spec.
 
     load: a function with a name, which makes a part of its spec and number; a spec: plain data, or a tuple in which
-    there may be futures. rows: how many rows each part has, where that is known. Closed, it frees the workers.
+    there may be futures. rows: how many rows each part has, where that is known. `close` frees the workers.
     """
 
     def __init__(self, client: Client, load: Load, specs: Sequence[Any], rows: Sequence[int] | None = None) -> None:
@@ -193,7 +193,7 @@ class DaskParts:
                 self.traffic.seconds += time.perf_counter() - begun
 
     def workers(self, look: bool = False) -> Mapping[str, int]:
-        """The threads of the workers that live; waits for one, and deals the parts anew where others live."""
+        """Count the threads of each living worker; wait for one, and deal the parts anew where others live."""
         begun = time.monotonic()
         while look or not self.threads or time.monotonic() > self.looked + _LOOK:
             known = self.client.scheduler_info(n_workers=-1)["workers"] if self.client.status == "running" else {}
@@ -288,7 +288,7 @@ def gathered(client: Client, futures: Iterable[Future]) -> Arriving[dict[int, by
 class _Trip:
     """Questions on their way: asked again of the parts that have not answered, until all have.
 
-    deaths: by part how often its worker died over it; anew: workers that are told the whole history.
+    deaths: how often a worker died over each part; anew: the workers that need the whole history.
     """
 
     parts: DaskParts

@@ -31,7 +31,7 @@ _KEPT_JOBS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class StateChain:
     """States by their digests, up to the newest, and the messages between them, pickled; whole: from the first on."""
 
     digests: tuple[bytes, ...]
@@ -61,7 +61,7 @@ class Talk:
     number: int
     view: View
     function: Function
-    chain: Chain
+    chain: StateChain
     summed: bool
 
 
@@ -77,7 +77,7 @@ class Order:
     parts: tuple[int, ...]
     held: tuple[int, ...]
     live: tuple[int, ...]
-    told: Chain
+    told: StateChain
     asked: tuple[Call | Talk, ...]
     n_threads: int
 
@@ -94,7 +94,7 @@ class _Talking:
 
 
 @dataclass(slots=True, eq=False)
-class _Known:
+class _HeldPart:
     """A part in the state of a digest, what it answered last, and the conversations with it."""
 
     part: TrainingPart
@@ -107,7 +107,7 @@ class _Known:
         views = {talk.view for talk in self.talks.values()}
         self.part.views = {view: rows for view, rows in self.part.views.items() if view in views}
 
-    def tell(self, told: Chain) -> None:
+    def tell(self, told: StateChain) -> None:
         for digest, (function, arguments) in told.after(self.digest):
             self.talks, self.part.views = {}, {}
             self.answer = function(self.part, *_own(arguments, self.part.number))
@@ -136,7 +136,7 @@ class _Known:
 @dataclass(slots=True, eq=False)
 class _Job:
     lock: Any = field(default_factory=Lock)
-    known: dict[int, _Known] = field(default_factory=dict)
+    known: dict[int, _HeldPart] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def work(
         return bytes(dumps(_followed(read, specs or {}, job.known)))
 
 
-def _followed(order: Order, specs: Mapping[int, Any], known: dict[int, _Known]) -> tuple[Any, ...]:
+def _followed(order: Order, specs: Mapping[int, Any], known: dict[int, _HeldPart]) -> tuple[Any, ...]:
     for number in set(known).difference(order.held):
         del known[number]
     for each in known.values():
@@ -193,7 +193,7 @@ def _followed(order: Order, specs: Mapping[int, Any], known: dict[int, _Known]) 
 
     def tell(number: int) -> None:
         if number not in known:
-            known[number] = _Known(order.load(specs[number], number), order.told.digests[0])
+            known[number] = _HeldPart(order.load(specs[number], number), order.told.digests[0])
         known[number].tell(order.told)
 
     told = run_threads(lambda number: guarded(tell, number), order.parts, order.n_threads)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.arrays import Ints, ends_of, exponent_of
-from rulekit.audit.figures.metrics import Answers, Figures, figures_of, part_answers
+from rulekit.audit.figures.metrics import AnswerSums, Figures, figures_of, part_answers
 from rulekit.audit.training_lines import TableSummary, summary_of
 from rulekit.distributed.source import Known, Seen, known_of, labelled, parts_of, raw_part, seen_in
 from rulekit.errors import Cancelled, InputError
@@ -118,7 +118,7 @@ def shares(part: TrainingPart, cuts: dict[str, list[float]], exponent: int | Non
     return column_shares(cuts, part.rows.table, None if exponent is None else part.rows.weight)
 
 
-def answers(part: TrainingPart, text: str, exponent: int | None, n_rows: int) -> Answers:
+def answers(part: TrainingPart, text: str, exponent: int | None, n_rows: int) -> AnswerSums:
     """What a model answers on the rows."""
     graph = from_json(text)
     return part_answers(graph, part.rows.table, _classes(part, graph), part.rows.weight, exponent, n_rows)

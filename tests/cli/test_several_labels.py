@@ -77,16 +77,16 @@ def test_a_label_that_cannot_be_learned_is_named_and_the_others_stay(
     run: Run, topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rulekit.errors import InputError
-    from rulekit.work import training
+    from rulekit.work import each_label
 
-    whole = training.train
+    whole = each_label.train
 
     def failing(request: object, progress: object) -> object:
         if request.reading.positive == "grain":  # type: ignore[attr-defined]
             raise InputError("nothing to learn")
         return whole(request, progress)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training, "train", failing)
+    monkeypatch.setattr(each_label, "train", failing)
     ran = run("train", "topics.csv", "--target", "topics", "--label-separator", ";", "-o", "models", *SMALL)
     assert (ran.status, "label 'grain' got no model: nothing to learn" in ran.err) == (0, True)
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["winter_wheat.json"]

@@ -82,7 +82,7 @@ _IN_JSON: Mapping[Any, str] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class AnswerSums:
     """What a model answers on some rows, as sums: those of parts of the rows are put `together` exactly, in any order.
 
     exponent: see `exponent_of`. confusion [K * K] and squares, of the weights divided by 2^exponent, in units of
@@ -98,7 +98,7 @@ class Answers:
     loss: int
     chances: tuple[tuple[Floats, Ints], ...]
 
-    def __add__(self, other: Answers) -> Answers:
+    def __add__(self, other: AnswerSums) -> AnswerSums:
         return _together([self, other])
 
 
@@ -109,7 +109,7 @@ _WAITING = 1 << 20
 
 def part_answers(
     graph: RuleGraph, table: Table, y: Ints, weight: Floats | None, exponent: int | None, n_rows: int
-) -> Answers:
+) -> AnswerSums:
     """What a model answers on a part of n_rows, with class indices y [n]; exponent: of all weights."""
     blocks = ((decide(graph, block), probabilities(graph, block)) for block in table.blocks(graph.used_features))
     return _answers(blocks, y, len(graph.classes), weight, exponent, n_rows)
@@ -117,10 +117,10 @@ def part_answers(
 
 def _answers(
     blocks: Iterable[tuple[Ints, Floats]], y: Ints, k: int, weight: Floats | None, exponent: int | None, n_rows: int
-) -> Answers:
-    def each() -> Iterator[Answers]:
+) -> AnswerSums:
+    def each() -> Iterator[AnswerSums]:
         start, bits = 0, 61 - n_rows.bit_length()  # so that sums of whole numbers stay below 2^62
-        yield Answers(exponent, 0, [0] * (k * k), 0, 0, ())
+        yield AnswerSums(exponent, 0, [0] * (k * k), 0, 0, ())
         for decided, chances in blocks:
             true, n = y[start : start + len(decided)].astype(np.int64), len(decided)
             given = None if weight is None or exponent is None else weight[start : start + n]
@@ -134,7 +134,7 @@ def _answers(
             asked = range(1 if k == 2 else 0, k)
             pairs = ((chances[:, c], np.stack([mass * (true != c), mass * (true == c)])) for c in asked)
             confusion = ExactWeights(given, n).by(k * true + decided.astype(np.int64), k * k)
-            yield Answers(exponent, n, confusion, squares, loss, tuple(_by_chance(*pair) for pair in pairs))
+            yield AnswerSums(exponent, n, confusion, squares, loss, tuple(_by_chance(*pair) for pair in pairs))
             start += n
 
     return together(each())
@@ -150,9 +150,9 @@ def _by_chance(chances: Floats, masses: Ints) -> tuple[Floats, Ints]:
     return ascending[first], np.stack(sums)
 
 
-def together(parts: Iterable[Answers]) -> Answers:
-    """The answers on the rows of all parts, of which there is one at least."""
-    held, most, waiting = list[Answers](), 0, 0
+def together(parts: Iterable[AnswerSums]) -> AnswerSums:
+    """Add up the answers of one part or more."""
+    held, most, waiting = list[AnswerSums](), 0, 0
     for part in parts:
         held.append(part)
         waiting += sum(len(values) for values, _ in part.chances)
@@ -162,17 +162,17 @@ def together(parts: Iterable[Answers]) -> Answers:
     return _together(held)
 
 
-def _together(parts: list[Answers]) -> Answers:
+def _together(parts: list[AnswerSums]) -> AnswerSums:
     rows, squares, loss = (sum(getattr(each, name) for each in parts) for name in ("rows", "squares", "loss"))
     confusion = [sum(cells) for cells in zip(*(each.confusion for each in parts), strict=True)]
     chances = list[tuple[Floats, Ints]]()
     for own in zip(*(each.chances for each in parts if each.chances), strict=True):
         values, masses = zip(*own, strict=True)
         chances.append(_by_chance(np.concatenate(values), np.concatenate(masses, axis=1)))
-    return Answers(parts[0].exponent, rows, confusion, squares, loss, tuple(chances))
+    return AnswerSums(parts[0].exponent, rows, confusion, squares, loss, tuple(chances))
 
 
-def figures_of(answers: Answers, classes: tuple[ClassLabel, ...]) -> Figures:
+def figures_of(answers: AnswerSums, classes: tuple[ClassLabel, ...]) -> Figures:
     """The figures that the answers on all rows make."""
     scale, total = Fraction(2) ** (answers.exponent or 0), sum(answers.confusion)
     confusion = np.array([*map(rounded, answers.confusion)]).reshape(len(classes), len(classes))

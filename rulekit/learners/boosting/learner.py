@@ -55,7 +55,7 @@ def rounds(question: Question) -> Learning:
     columns, rows, history = problem.columns, rows_of(problem, question.n_threads), list[Any]()
     votes, bounds = Votes(problem.take(slice(0, 0)), bool(question.plan)), Bounds()
     divisor = max(1, int(np.gcd.reduce([int(answer[0][0]) for answer in rows.each(boosted, history)])))
-    loss = Loss(round(problem.total / problem.weight_unit) // divisor, problem.total)
+    loss = ExponentialLoss(round(problem.total / problem.weight_unit) // divisor, problem.total)
     history.append(Begun(divisor, loss.rows, votes.searched))
     _, totals, *sums = rows.ask(boosted, history)
     leads, counts = sums[: len(columns)], sums[len(columns) :]
@@ -66,13 +66,13 @@ def rounds(question: Question) -> Learning:
         vote = round(vote_of(stump.error) / FINE) * FINE
         if vote < LEAST_VOTE or stump.error >= 0.5 or votes.largest + vote > LARGEST_SUM:
             return None
-        step = Step(Turn.of(stump, vote), vote, votes.step)
+        step = BoostingStep(Turn.of(stump, vote), vote, votes.step)
         z, _ = loss.turn(step.turn)
         history.append(step)
         (wrong, differing), totals, *leads = rows.ask(boosted, history)
         votes.add(stump, vote, np.zeros(0, dtype=np.uint8))
 
-        def differ(grid: float, step: Step = step, differing: int = int(differing)) -> int:
+        def differ(grid: float, step: BoostingStep = step, differing: int = int(differing)) -> int:
             votes.round_to(grid)
             if grid == step.grid:
                 return differing
@@ -87,7 +87,7 @@ def rounds(question: Question) -> Learning:
     return None
 
 
-def boosted(part: Problem) -> Generator[Answer, Begun | Step | float, None]:
+def boosted(part: Problem) -> Generator[Answer, Begun | BoostingStep | float, None]:
     """Answer as a part of the rows: after each step its errors, how many rows the grid decides otherwise, and leads.
 
     The first answer is a divisor of all weights; that to the beginning ends with the weights by code.
@@ -100,7 +100,7 @@ def boosted(part: Problem) -> Generator[Answer, Begun | Step | float, None]:
         whole = weights.whole()
         leads = leads_by_code(part, whole, 1)
         step = yield [*news, totals_of(part, whole, leads), *leads, *counts]
-        while not isinstance(step, Step):
+        while not isinstance(step, BoostingStep):
             assert isinstance(step, float)
             step = yield [np.array([0, votes.differ(step)])]
         stump, counts = step.turn.stump, []
@@ -122,7 +122,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class BoostingStep:
     """A round: how the weights turn, the vote of its stump, and the grid of the votes before it."""
 
     turn: Turn
@@ -153,7 +153,7 @@ def vote_of(error: float) -> float:
     return 0.5 * math.log(max(1.0 - error, LEAST_ERROR) / error)
 
 
-class Loss:
+class ExponentialLoss:
     """The exponential loss of rows, which is total * 2^exponent in their weights; total from 1/2 to 1.
 
     rows: the weight of all rows at first; weight: the same stated in rows.
@@ -192,7 +192,7 @@ class BoostingWeights:
             self.rows = np.broadcast_to(problem.weights[:1] // divisor, problem.weights.shape)
         else:
             self.rows = problem.weights // divisor
-        self.loss = Loss(int(self.rows.sum()) if total is None else total, problem.total)
+        self.loss = ExponentialLoss(int(self.rows.sum()) if total is None else total, problem.total)
         self.first = self.loss.exponent
         self.factors = np.full(len(self.rows), math.ldexp(1.0, -self.first))
         self._whole = np.empty(len(self.rows), dtype=np.int64)

@@ -22,7 +22,7 @@ from rulekit.learners.contract import Question
 from rulekit.learners.data import folds as dealing
 from rulekit.learners.data.binning import BinnedColumn, MemoryCodes, bin_parts, code_type
 from rulekit.learners.data.inputs import TrainingData, occurring, tell_left_out
-from rulekit.learners.data.parts import HeldRows, Rows, added
+from rulekit.learners.data.parts import LocalRows, Rows, added
 from rulekit.learners.data.problem import Problem, unlike
 from rulekit.learners.data.training_part import (
     ALL,
@@ -49,7 +49,7 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
 
 
-class Parts(Protocol):
+class RowParts(Protocol):
     """All parts of the rows, wherever they are; a function of a part has a name on every machine."""
 
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -75,7 +75,7 @@ class PartedProblem(Problem):
     counts, sums [P, K]: how many rows each part has of a class, and what they weigh; unequal: not all weigh the same.
     """
 
-    parts: Parts = field(kw_only=True)
+    parts: RowParts = field(kw_only=True)
     view: View = ALL
     counts: Ints = field(kw_only=True)
     sums: Ints = field(kw_only=True)
@@ -264,7 +264,7 @@ def gathered(questions: Sequence[Question]) -> list[Question]:
 class PartedRows:
     """Labelled rows in parts; empty: their features, classes and target, and no row."""
 
-    parts: Parts
+    parts: RowParts
     empty: LabelledTable
 
 
@@ -276,7 +276,7 @@ class PartedData(TrainingData):
     the classes of the rows, their places among those that occur. weighted: not all rows weigh 1.
     """
 
-    parts: Parts = field(kw_only=True)
+    parts: RowParts = field(kw_only=True)
     exact: Sequence[int] = field(kw_only=True)
     counts: Ints = field(kw_only=True)
     ranks: Ints = field(kw_only=True)
@@ -353,7 +353,7 @@ class HeldParts:
         return reduce(added, self.tell(function, *arguments))
 
     def rows(self, view: View) -> Rows:
-        return HeldRows([part.view(view) for part in self.held])
+        return LocalRows([part.view(view) for part in self.held])
 
     def alongside(self, learnings: Sequence[Iterator[Any]]) -> list[Iterator[Any]]:
         return list(learnings)

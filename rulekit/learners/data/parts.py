@@ -34,7 +34,7 @@ class Rows(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class HeldRows:
+class LocalRows:
     """Parts that are here; each is asked by a thread."""
 
     parts: Sequence[Problem]
@@ -66,9 +66,9 @@ def rows_of(problem: Problem, n_threads: int) -> Rows:
         return found
     n_parts = max(1, min(n_threads, n // _WORTH_A_PART))
     if n_parts == 1:
-        return HeldRows([problem])
+        return LocalRows([problem])
     cuts = [n * k // n_parts for k in range(n_parts + 1)]
-    return HeldRows([problem.take(slice(a, b)) for a, b in pairwise(cuts)], n_threads)
+    return LocalRows([problem.take(slice(a, b)) for a, b in pairwise(cuts)], n_threads)
 
 
 def added(some: Any, others: Any) -> Any:

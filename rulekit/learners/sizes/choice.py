@@ -319,8 +319,7 @@ class Losses:
 _ENOUGH = 4096.0
 """Held-out rows on which one of several variants is taken, and the others are looked for no more."""
 
-_HELD_OUT = 1 << 17
-"""Rows of a fold that are looked at: so many tell its errors to a tenth of a point."""
+_HELD_OUT = 1 << 17  # rows of a fold that are looked at: so many tell its errors to a tenth of a point
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,12 +351,11 @@ def fold_of(
     least: int,
     asked: Sequence[int] | None,
 ) -> Fold:
-    """What the rows of a fold, or so many of them, say of candidates that were learned without them.
+    """What the rows of a fold say of candidates that were learned without them; held: see `looked_at`.
 
-    question: that of the other rows; nothing: what stands where no candidate does; variants: paths in place of the
-    candidates, all or those asked for; a path that ended early goes on as it was, to `least` places.
+    question: that of the other rows; variants: paths in place of the candidates, all or those asked for; a path that
+    ended early goes on as it was, to `least` places.
     """
-    held = looked_at(held, question.seed)
     variants, asked = (variants, asked) if variants else (Variants([lambda: candidates], lambda: 0), None)
     loss, of_rows = variants.loss, held.in_rows
     wanted = range(len(variants.paths)) if asked is None else asked
