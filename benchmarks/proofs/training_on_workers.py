@@ -38,6 +38,7 @@ from benchmarks.shared.sections import markdown
 from rulekit.distributed.engine import DaskParts, Traffic, local_cluster
 from rulekit.distributed.meeting import Meeting
 from rulekit.distributed.training import PartedFinish, rows_on
+from rulekit.limits import Deadline
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import RowsElsewhere, TrainingRequest, train
 
@@ -131,7 +132,7 @@ def on_workers(
             return go(questions, wanted)
 
         parts.meeting = Meeting(trip)
-        return sha(request, RowsElsewhere(rows, partial(PartedFinish, rows=rows))), parts.traffic
+        return sha(request, RowsElsewhere(rows, partial(PartedFinish, rows=rows), Deadline(None))), parts.traffic
 
 
 def same(given: Given, learner: str, clients: dict[int, Client], parts: tuple[int, ...]) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import statistics
 import time
 from typing import Any
 
+from rulekit.distributed.engine import PASSED
+
 Run = dict[str, Any]
 """A run of `benchmarks.speed.training_engines.on_workers`, or trips without rows."""
 
@@ -15,14 +17,16 @@ class Cost:
 
     reading, counting: seconds of a core a row, the second with all trips of the learner; sent, driver: seconds a row
     that do not divide by workers, and end where folds are dealt by hash; fixed: of the driver for any number of rows.
-    each, each_far: seconds of a trip a worker, where they share this machine and where they do not.
+    each: seconds of a trip a worker, where they share this machine; passed, next: where each has its own, those that a
+    worker computes for an errand that it passes on, and those until the answer to the first of them.
     """
 
     def __init__(self, runs: dict[int, Run], trips: dict[int, Run]) -> None:
         (few, small), (many, large) = sorted(runs.items())
         near, far = min(trips), max(trips)
         self.each = (trips[far]["trip"] - trips[near]["trip"]) / (far - near)
-        self.each_far = (trips[far]["driver"] - trips[near]["driver"]) / (far - near)
+        self.passed = (trips[far]["root"] - trips[near]["root"]) / (far - near)
+        self.next = trips[2]["trip"] - trips[1]["trip"]
         self.once = trips[near]["trip"] - self.each * near
         self.byte = statistics.median(own["byte"] for own in trips.values())
         self.trips, self.first = large["trips"], large["first"]
@@ -48,12 +52,17 @@ class Cost:
 
     def parts(self, rows: int, workers: int, cores: int, *, far: bool = False) -> dict[str, float]:
         """Seconds of a training by what takes them; cores: of all workers; far: each worker has its own machine."""
-        trip = self.once + (self.each_far if far else self.each) * workers
+        trip, received = self.trip(1 if far else workers), 1 if far else workers
+        others = workers - 1 if far else 0
+        while others:
+            passed = min(PASSED, others)
+            trip, received = trip + self.next + (passed - 1) * self.passed, received + passed
+            others = -(-others // PASSED) - 1
         sent = sum(inward for name, _, _, inward, _ in self.trips if name != "hashed")
         return {
             "rows": rows * (self.reading + self.counting) / cores,
             "trips": (len(self.trips) + self.first) * trip,
-            "bytes": sent * workers * self.byte,
+            "bytes": sent * received * self.byte,
             "folds": 0.0 if rows >= 1 << 24 else (self.sent + self.driver) * rows,
             "driver": self.fixed,
         }
@@ -67,7 +76,7 @@ def zeros(part: Any, size: int) -> list[Any]:
 
 
 def empty_trips(workers: int) -> Run:
-    """Of a trip that asks nothing: seconds, median of 40, those of this processor; and of a byte in an answer."""
+    """Of a trip that asks nothing: seconds, median of 40, and those of the first worker's processor; of a byte too."""
     from rulekit.distributed.engine import DaskParts, local_cluster
     from rulekit.distributed.training import SourcePart
 
@@ -82,6 +91,12 @@ def empty_trips(workers: int) -> Run:
                 times.append(time.perf_counter() - begun)
             return statistics.median(times[2:])
 
-        used = time.process_time()
-        empty, used = seconds(0), (time.process_time() - used) / 42
-        return {"trip": empty, "driver": used, "byte": max(0.0, seconds(numbers) - empty) / (numbers * 8 * workers)}
+        seconds(0)
+
+        def used() -> float:
+            found: float = client.run(time.process_time, workers=[parts.owner[0]])[parts.owner[0]]
+            return found
+
+        before, empty, after = used(), seconds(0), used()
+        byte = max(0.0, seconds(numbers) - empty) / (numbers * 8 * workers)
+        return {"trip": empty, "root": (after - before) / 42, "byte": byte}

@@ -28,6 +28,7 @@ from benchmarks.shared.machine import stamp, versions
 from benchmarks.shared.measuring import in_process
 from benchmarks.shared.sections import add_options, markdown, publish
 from benchmarks.speed.training_cost import Cost, Run
+from rulekit.limits import Deadline
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, train
 
@@ -94,13 +95,13 @@ def on_workers(folder: str, learner: str, rows: int, workers: int) -> Run:
                 seconds, orders = time.perf_counter() - sent, traffic.orders - orders
                 call, talk = questions[0].call, questions[0].talk
                 name = talk.function.__name__ if call is None else getattr(call.function, "__name__", "told")
-                moved = (traffic.bytes_in - inward) / orders, (traffic.bytes_out - outward) / orders
+                moved = traffic.bytes_in - inward, (traffic.bytes_out - outward) / orders
                 trips.append((name, len(questions), seconds, *moved))
                 talks.update([name] if call is None else [])
                 return answers
 
             parts.meeting = Meeting(trip)
-            train(own, elsewhere=RowsElsewhere(found, partial(PartedFinish, rows=found)))
+            train(own, elsewhere=RowsElsewhere(found, partial(PartedFinish, rows=found), Deadline(None)))
             seconds = time.perf_counter() - begun
         rounds = "".join(name for name, _ in talks.most_common(1))
         return {"seconds": seconds, "reading": reading, "first": first, "trips": trips, "rounds": rounds}
@@ -160,8 +161,9 @@ def check(measured: Measured, rows: int, runs: list[Run]) -> tuple[list[str], li
         f"{1e6 * cost.reading:.3f} us and counts it in {1e6 * cost.counting:.2f} us, folds included "
         f"({1e9 * cost.counting / cost.rounds:.1f} ns a round). The driver deals a row to its fold in "
         f"{1e6 * (cost.sent + cost.driver):.3f} us. Each training takes {cost.fixed:.2f} s more. An empty trip takes "
-        f"{1e3 * cost.once:.1f} ms and {1e3 * cost.each:.2f} ms for each worker; client and scheduler compute "
-        f"{1e3 * cost.each_far:.2f} ms of the latter. A byte takes {1e9 * cost.byte:.2f} ns."
+        f"{1e3 * cost.once:.1f} ms and {1e3 * cost.each:.2f} ms for each worker. A worker computes "
+        f"{1e3 * cost.passed:.2f} ms for each errand that it passes on, and the first answer to these takes "
+        f"{1e3 * cost.next:.1f} ms. A byte takes {1e9 * cost.byte:.2f} ns."
     )
     print(about, flush=True)
     cells, wrong = [], []
@@ -212,7 +214,7 @@ def main() -> None:
                 model, more = check(measured, rows, runs)
                 figures += more
     header = ("learner", "one process, s", "two workers, s", "ratio", "trips", "of them rounds")
-    bytes_ = ("bytes in, largest / mean", "bytes out", "largest other answer of a worker, bytes")
+    bytes_ = ("bytes in, largest / mean", "bytes out", "largest other answer, bytes")
     about = (
         f"{rows:,} x {made_tables.COLUMNS} made rows in a Parquet file, the default of each learner, from reading to "
         f"the model; {arguments.repeats} runs each, by turns, and the median of the ratios. Two workers of one thread; "

@@ -1,7 +1,9 @@
-"""The parts of training rows on Dask workers: a trip is one task for each worker, which answers for all of its parts.
+"""The parts of training rows on Dask workers: a trip is one errand for each worker, which answers for all of its parts.
 
-A worker may die or join at any time. The driver then deals the parts anew, and asks each part again that has not
-answered. `rulekit.distributed.orders` says what a worker knows, and why the answers stay the same.
+The driver sends the errands of all workers to one of them, and each passes on those of ten others: so a trip takes the
+time of a few messages, and the driver gets one sum, however many workers there are. A worker may die or join at any
+time. The driver then deals the parts anew, and asks each part again that has not answered. `rulekit.distributed.orders`
+says what a worker knows, and why the answers stay the same.
 """
 
 from __future__ import annotations
@@ -13,30 +15,43 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future as Arriving
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import reduce
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 from weakref import WeakSet
 
 from distributed.protocol.pickle import dumps, loads
 
 from rulekit.distributed.meeting import Ended, Meeting
-from rulekit.distributed.orders import Call, Load, Order, StateChain, Talk, dask_setup, forget, versions, work
+from rulekit.distributed.orders import (
+    Answers,
+    Call,
+    Errand,
+    Load,
+    Order,
+    StateChain,
+    Talk,
+    dask_setup,
+    forget,
+    versions,
+    work,
+)
 from rulekit.errors import InputError
-from rulekit.learners.data.parts import Answer, Function, Rows, added
+from rulekit.learners.data.parts import Answer, Function, Rows
 from rulekit.learners.data.training_part import ByPart, View
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 NO_WORKER = 60.0
 """Seconds without a worker after which a training ends."""
 MOST_DEATHS = 3
+PASSED = 10
+"""Errands that a worker passes on."""
 _POLL, _LOOK = 0.5, 2.0  # seconds until it is seen that a worker has died, or joined
 
 
@@ -44,18 +59,14 @@ _POLL, _LOOK = 0.5, 2.0  # seconds until it is seen that a worker has died, or j
 class Traffic:
     """What the trips of a training came to.
 
-    orders: tasks, one for each worker and trip; asked: parts, summed over the orders; bytes_in: of answers; bytes_out:
-    of orders; largest_in, largest_out: of one; replayed: parts that were told all their history again.
+    orders: one for each worker and trip; bytes_in: of answers that reach the driver; bytes_out: of the orders of all
+    workers; replayed: parts that were told all their history again.
     """
 
     trips: int = 0
     orders: int = 0
-    asked: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
-    largest_in: int = 0
-    largest_out: int = 0
-    seconds: float = 0.0
     replayed: int = 0
 
 
@@ -70,6 +81,10 @@ class _History:
         self.digests.append(_digest(self.digests[-1] + pickled))
         self.messages.append(message if by_part else pickled)
 
+    def by_part(self, whole: bool) -> bool:
+        """Whether some of what is to be told belongs to some parts alone."""
+        return not all(isinstance(each, bytes) for each in self.messages[0 if whole else self.sure :])
+
     def chain(self, parts: Sequence[int], whole: bool) -> StateChain:
         first = 0 if whole else self.sure
         news = [each if isinstance(each, bytes) else dumps(_within(each, parts)) for each in self.messages[first:]]
@@ -83,7 +98,7 @@ def _digest(content: bytes) -> bytes:
 def _within(value: Any, parts: Sequence[int]) -> Any:
     """A message with what belongs to some parts alone."""
     if isinstance(value, ByPart):
-        return ByPart({number: value.values[number] for number in parts})  # type: ignore[arg-type]
+        return ByPart({number: value.values[number] for number in parts})
     return tuple(_within(each, parts) for each in value) if isinstance(value, tuple) else value
 
 
@@ -114,12 +129,10 @@ class _Question:
         talk = self.talk
         return Talk(talk.number, talk.view, talk.function, talk.history.chain(parts, whole), self.summed)
 
-    def joined(self, found: Sequence[Any]) -> Any:
-        """The answer, from those of some workers."""
-        if self.summed:
-            return reduce(added, found)
-        by_part = {number: each for own in found for number, each in own.items()}
-        return [by_part[number] for number in sorted(by_part)]
+    @property
+    def by_part(self) -> bool:
+        """Whether some of it belongs to some parts alone."""
+        return self.call is not None and any(isinstance(each, ByPart) for each in self.call.arguments)
 
 
 class DaskParts:
@@ -134,7 +147,7 @@ class DaskParts:
         self.sizes = [1] * len(self.specs) if rows is None else [max(1, each) for each in rows]
         self.traffic, self.told, self.conversations = Traffic(), _History(self.job), WeakSet[_Conversation]()
         self.owner, self.knows = dict[int, str](), dict[int, str]()
-        self.checked, self.threads, self.looked = set[str](), dict[str, int](), -_LOOK
+        self.threads, self.silent, self.looked = dict[str, int](), set[str](), -_LOOK
         self.lock, self.counted, self.closed = Lock(), 0, False
         self.meeting = Meeting(self._trip)
 
@@ -185,22 +198,25 @@ class DaskParts:
 
     def _trip(self, questions: Sequence[_Question], wanted: Callable[[], bool]) -> list[Any]:
         with self.lock:
-            begun = time.perf_counter()
             try:
                 return _Trip(self, questions, lambda: wanted() and not self.closed).made()
             finally:
                 self.traffic.trips += 1
-                self.traffic.seconds += time.perf_counter() - begun
 
     def workers(self, look: bool = False) -> Mapping[str, int]:
-        """Count the threads of each living worker; wait for one, and deal the parts anew where others live."""
+        """Count the threads of each living worker; wait for one, and deal the parts anew where others live.
+
+        One that did not answer is left out while the scheduler has not seen that it is dead, if there are others.
+        """
         begun = time.monotonic()
         while look or not self.threads or time.monotonic() > self.looked + _LOOK:
             known = self.client.scheduler_info(n_workers=-1)["workers"] if self.client.status == "running" else {}
-            found = {at: int(own["nthreads"]) for at, own in known.items() if own["status"] in ("running", "paused")}
+            alive = {at: int(own["nthreads"]) for at, own in known.items() if own["status"] in ("running", "paused")}
+            self.silent &= alive.keys()
+            found = {at: own for at, own in alive.items() if at not in self.silent} or alive
             self.looked = time.monotonic()
             if found:
-                self.owner = dealt(self.owner, self.sizes, found, [at for at in found if at not in self.threads])
+                self.owner = self.owner if found == self.threads else dealt(self.owner, self.sizes, found)
                 self.threads, look = found, False
             elif self.closed:
                 raise Ended
@@ -217,35 +233,22 @@ class DaskParts:
         return f"part {number} of the rows ({self.specs[number]!r})"[:200]
 
 
-def dealt(
-    owner: Mapping[int, str], sizes: Sequence[int], threads: Mapping[str, int], joined: Sequence[str]
-) -> dict[int, str]:
-    """The worker of each part: as before where that lives; those that joined are given a fair share.
+def dealt(owner: Mapping[int, str], sizes: Sequence[int], threads: Mapping[str, int]) -> dict[int, str]:
+    """The worker of each part: as before where that lives and has no more than its share, else one with less to do.
 
     sizes: rows of each part; threads: of each worker that lives, whose share is as large.
     """
-    found = {part: at for part, at in owner.items() if at in threads}
-    load = dict.fromkeys(threads, 0)
-    for part, at in found.items():
-        load[at] += sizes[part]
-
-    def give(part: int, at: str) -> None:
-        if part in found:
-            load[found[part]] -= sizes[part]
-        found[part] = at
-        load[at] += sizes[part]
-
-    def busy(at: str, more: int = 0) -> float:
-        return (load[at] + more) / threads[at]
-
-    for part in sorted(set(range(len(sizes))) - found.keys(), key=lambda part: (-sizes[part], part)):
-        give(part, min(threads, key=lambda at: busy(at, sizes[part])))
-    for new in joined:
-        while (most := max(threads, key=busy)) != new:
-            movable = [part for part, at in found.items() if at == most and busy(new, sizes[part]) < busy(most)]
-            if not movable:
-                break
-            give(max(movable, key=lambda part: (sizes[part], part)), new)
+    share, load, found = sum(sizes) / sum(threads.values()), dict.fromkeys(threads, 0), dict[int, str]()
+    ordered = sorted(range(len(sizes)), key=lambda part: (-sizes[part], part))
+    for stays in (True, False):
+        for part in ordered:
+            at = owner.get(part, "")
+            if part in found or (stays and (at not in threads or load[at] >= share * threads[at])):
+                continue
+            if not stays:
+                at = min(threads, key=lambda at: (load[at] + sizes[part]) / threads[at])
+            found[part] = at
+            load[at] += sizes[part]
     return found
 
 
@@ -275,13 +278,13 @@ class _DaskRows:
         return talk
 
 
-def gathered(client: Client, futures: Iterable[Future]) -> Arriving[dict[int, bytes | None]]:
-    """What comes of futures, by their places; None of those that fail, or that are released meanwhile.
+def sent(client: Client, at: str, errand: bytes) -> Future[dict[str, Any]]:
+    """What comes of an errand to a worker: by its address the answer, or an error.
 
     Nobody cancels it, as a timeout or Ctrl-C would in the functions of the client: all its later ones would then fail.
     """
-    found = client.gather(dict(enumerate(futures)), "skip", asynchronous=True)
-    return asyncio.run_coroutine_threadsafe(found, client.loop.asyncio_loop)
+    given: dict[str, Any] = {"workers": [at], "on_error": "return", "asynchronous": True}
+    return asyncio.run_coroutine_threadsafe(client.run(work, versions(), errand, **given), client.loop.asyncio_loop)
 
 
 @dataclass(slots=True, eq=False)
@@ -294,126 +297,93 @@ class _Trip:
     parts: DaskParts
     questions: Sequence[_Question]
     wanted: Callable[[], bool]
-    waiting: set[int] = field(default_factory=set)
-    running: dict[Future, tuple[str, list[int]]] = field(default_factory=dict)
-    found: list[list[Any]] = field(default_factory=list)
     deaths: Counter[int] = field(default_factory=Counter)
     anew: set[str] = field(default_factory=set)
-    look: bool = False
-    arriving: tuple[list[Future], Arriving[dict[int, bytes | None]]] | None = None
+    orders: dict[tuple[bool, tuple[int, ...]], bytes] = field(default_factory=dict)
 
     def made(self) -> list[Any]:
-        parts = self.parts
-        self.waiting, self.found = set(range(len(parts.specs))), [[] for _ in self.questions]
-        try:
-            while self.waiting or self.running:
-                if not self.wanted():
-                    raise Ended
-                self._send(parts.workers(self.look))
-                self._receive()
-        finally:
-            for future in self.running:
-                future.release()
+        parts, found, look = self.parts, Answers(), False
+        while waiting := set(range(len(parts.specs))).difference(found.parts):
+            parts.workers(look)
+            own = dict[str, list[int]]()
+            for part in sorted(waiting):
+                own.setdefault(parts.owner[part], []).append(part)
+            # a part over which a worker died is asked alone, so that it is known
+            asked = {at: [n for n in each if not self.deaths[n]] or each[:1] for at, each in own.items()}
+            answers = self._answers(asked)
+            self._look(asked, answers)
+            parts.knows.update({part: parts.owner[part] for part in answers.parts})
+            self.anew.update(answers.unknown)
+            found, look = found + answers, bool(answers.lost)
         for history in (parts.told, *(each.talk.history for each in self.questions if each.talk is not None)):
             history.sure = len(history.messages)
-        return [each.joined(own) for each, own in zip(self.questions, self.found, strict=True)]
+        return [
+            each if question.summed else [each.values[part] for part in range(len(parts.specs))]
+            for question, each in zip(self.questions, found.found, strict=True)
+        ]
 
-    def _send(self, threads: Mapping[str, int]) -> None:
-        parts, traffic, self.look = self.parts, self.parts.traffic, False
-        busy, own = {at for at, _ in self.running.values()}, dict[str, list[int]]()
-        for part in sorted(self.waiting):
-            own.setdefault(parts.owner[part], []).append(part)
-        for at in own.keys() - busy:
-            asked = [part for part in own[at] if not self.deaths[part]] or own[at][:1]  # alone, so that it is known
-            whole = at in self.anew or any(parts.knows.get(part) != at for part in asked)
-            traffic.replayed += sum(part in parts.knows for part in asked) if whole else 0
-            order = self._order(at, asked, whole, threads[at])
-            traffic.orders, traffic.asked = traffic.orders + 1, traffic.asked + len(asked)
-            traffic.bytes_out, traffic.largest_out = (
-                traffic.bytes_out + len(order),
-                max(traffic.largest_out, len(order)),
-            )
-            specs = {part: parts.specs[part] for part in asked} if whole else None
-            expected = None if at in parts.checked else versions()
-            where = {"workers": [at], "allow_other_workers": False, "retries": 0, "pure": False}
-            future = parts.client.submit(work, order, specs, expected, key=f"rulekit-{uuid4().hex}", **where)
-            self.running[future] = at, asked
-            self.waiting.difference_update(asked)
-
-    def _order(self, at: str, asked: Sequence[int], whole: bool, n_threads: int) -> bytes:
-        parts = self.parts
-        held = tuple(part for part, owner in parts.owner.items() if owner == at)
-        live = tuple(each.number for each in parts.conversations)
-        told, questions = parts.told.chain(asked, whole), tuple(each.of(asked, whole) for each in self.questions)
-        order = Order(parts.job, parts.load, tuple(asked), held, live, told, questions, n_threads)
-        return zlib.compress(dumps(order), 1)  # the learners' messages are alike
-
-    def _receive(self) -> None:
-        """Take what has arrived, or look whose worker is dead."""
-        if self.arriving is None:
-            self.arriving = list(self.running), gathered(self.parts.client, self.running)
-        asked, arriving = self.arriving
+    def _answers(self, asked: Mapping[str, Sequence[int]]) -> Answers:
+        """What workers say of the parts that each is asked for; `lost` has those that are seen to be dead."""
+        parts, traffic, first, *others = self.parts, self.parts.traffic, *asked
+        arriving = sent(parts.client, first, self._errand(asked, first, others))
+        while not wait([arriving], _POLL).done:
+            if not self.wanted():
+                raise Ended
+            if dead := [at for at in asked if at not in parts.workers(look=True)]:
+                return Answers(lost=tuple(dead))
         try:
-            found = arriving.result(_POLL)
-        except TimeoutError:
-            living = self.parts.workers(look=True)
-            for future in list(self.running):
-                if self.running[future][0] not in living:
-                    self._lost(future)
-            return
-        self.arriving = None
-        for number, future in enumerate(asked):
-            if future not in self.running:
-                continue
-            if (answer := found[number]) is None:
-                self._lost(future)
-            else:
-                self._take(*self.running.pop(future), answer)
+            said = arriving.result()[first]
+        except OSError as error:
+            said = error
+        if isinstance(said, OSError):
+            return Answers(lost=(first,))
+        if isinstance(said, Exception):
+            return Answers(failed=(-1, said))
+        traffic.bytes_in += len(said)
+        return cast(Answers, loads(said))
 
-    def _lost(self, future: Future) -> None:
-        """Ask the parts of a worker again that died; raises InputError for one over which that happens again."""
-        from distributed.scheduler import KilledWorker, NoValidWorkerError
+    def _errand(self, asked: Mapping[str, Sequence[int]], at: str, others: Sequence[str]) -> bytes:
+        """The errand of a worker, with those of others."""
+        parts, traffic, own = self.parts, self.parts.traffic, asked[at]
+        whole = at in self.anew or any(parts.knows.get(part) != at for part in own)
+        traffic.replayed += sum(part in parts.knows for part in own) if whole else 0
+        order = self._order(own, whole)
+        traffic.orders, traffic.bytes_out = traffic.orders + 1, traffic.bytes_out + len(order)
+        groups = [others[k::PASSED] for k in range(min(PASSED, len(others)))]
+        passed = tuple((each[0], self._errand(asked, each[0], each[1:])) for each in groups)
+        held = tuple(part for part, owner in parts.owner.items() if owner == at)
+        specs = dumps({part: parts.specs[part] for part in own}) if whole else None
+        return bytes(dumps(Errand(order, tuple(own), held, specs, passed)))
 
-        at, asked = self.running.pop(future)
-        error = future.exception() if future.status == "error" else None
-        future.release()
-        if isinstance(cause := getattr(error, "__cause__", None) or error, ImportError):
-            what, fix = f"cannot read a task: {cause}", "install the same version of rulekit everywhere"
-            raise InputError(what, where=f"worker {at} or its scheduler", fix=fix)
-        if error is not None and not isinstance(error, KilledWorker | NoValidWorkerError):
+    def _order(self, own: Sequence[int], whole: bool) -> bytes:
+        """What parts are asked, pickled; made once where that is the same for all."""
+        parts = self.parts
+        by_part = any(each.by_part for each in self.questions) or parts.told.by_part(whole)
+        if (key := (whole, tuple(own) if by_part else ())) not in self.orders:
+            live = tuple(each.number for each in parts.conversations)
+            told, questions = parts.told.chain(own, whole), tuple(each.of(own, whole) for each in self.questions)
+            content = dumps(Order(parts.job, parts.load, live, told, questions))
+            self.orders[key] = zlib.compress(content, 1)  # the learners' messages are alike
+        return self.orders[key]
+
+    def _look(self, asked: Mapping[str, Sequence[int]], answers: Answers) -> None:
+        """Raise what went wrong on a worker, and InputError for a part over which one died again and again."""
+        if answers.failed is not None:
+            number, error = answers.failed
+            if isinstance(error, ImportError):
+                what, fix = f"cannot read an order: {error}", "install the same version of rulekit everywhere"
+                raise InputError(what, where="a worker", fix=fix) from None
+            if number >= 0 and not isinstance(error, InputError):
+                error.add_note(f"{self.parts.name(number)}, on worker {self.parts.owner[number]}")
             raise error
-        self.waiting.update(asked)
-        self.look = True
-        for part in asked:
+        self.parts.silent.update(answers.lost)
+        time.sleep(_POLL if answers.lost else 0.0)
+        for part in (part for at in answers.lost for part in asked[at]):
             self.deaths[part] += 1
             if self.deaths[part] == MOST_DEATHS:
                 what = f"lost {MOST_DEATHS} times: it may need more memory than a worker has"
                 fix = "write smaller row groups, or give the workers more memory"
                 raise InputError(what, where=self.parts.name(part), fix=fix)
-
-    def _take(self, at: str, asked: list[int], answer: bytes) -> None:
-        """What a worker says."""
-        parts, traffic = self.parts, self.parts.traffic
-        traffic.bytes_in, traffic.largest_in = traffic.bytes_in + len(answer), max(traffic.largest_in, len(answer))
-        said, *more = loads(answer)
-        if said == "versions":
-            own, known = more[0], versions()
-            name = next(name for name in known if own.get(name) != known[name])
-            what, fix = f"has {name} {own.get(name)}, this process {known[name]}", "install one version everywhere"
-            raise InputError(f"worker {at} {what}", where="engine", fix=fix)
-        if said == "failed":
-            number, error = more
-            if not isinstance(error, InputError):
-                error.add_note(f"{parts.name(number)}, on worker {at}")
-            raise error
-        if said == "unknown":
-            self.anew.add(at)
-            self.waiting.update(asked)
-            return
-        parts.checked.add(at)
-        parts.knows.update(dict.fromkeys(asked, at))
-        for own, each in zip(self.found, more[0], strict=True):
-            own.append(each)
 
 
 @contextmanager

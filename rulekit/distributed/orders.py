@@ -1,27 +1,36 @@
 """What a worker is asked of the parts of training rows that it holds, and how it answers.
 
 What it knows of a part is a function of its spec and of what it was told since. A digest names that state, each one
-made of the digest before and the message that came next. So messages go out once, a task that is repeated changes
+made of the digest before and the message that came next. So messages go out once, an order that is repeated changes
 nothing, and a worker that is not in the state that a message follows says so: told the whole history it comes there.
+
+A worker passes the errands of others on to them, and adds their answers to its own.
 """
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from importlib.metadata import version
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from distributed.client import Client, futures_of
+from distributed.core import clean_exception
 from distributed.protocol.pickle import dumps, loads
 
+from rulekit.errors import InputError
 from rulekit.learners.data.parts import Answer, Function, added
 from rulekit.learners.data.training_part import ByPart, TrainingPart, View
 from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.version import __version__
+
+if TYPE_CHECKING:
+    from distributed import Worker
 
 Load = Callable[[Any, int], TrainingPart]
 
@@ -67,19 +76,57 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is asked in a trip.
-
-    parts: those that answer; held: all that it is to keep; live: the conversations that may go on.
-    """
+    """What workers are asked in a trip; live: the conversations that may go on."""
 
     job: str
     load: Load
-    parts: tuple[int, ...]
-    held: tuple[int, ...]
     live: tuple[int, ...]
     told: StateChain
     asked: tuple[Call | Talk, ...]
-    n_threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """An order for one worker, and the errands that it passes on, pickled, with the addresses of their workers.
+
+    order: pickled and compressed; parts: those that answer; held: all that the worker is to keep; specs: of its parts,
+    pickled, where they may have to be made anew.
+    """
+
+    order: bytes
+    parts: tuple[int, ...]
+    held: tuple[int, ...]
+    specs: bytes | None
+    passed: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What workers say: the parts that answered, and what they answered to each question.
+
+    unknown: the workers in another state; lost: those that did not answer; failed: what went wrong first, and the
+    number of the part, or -1.
+    """
+
+    parts: tuple[int, ...] = ()
+    found: tuple[Any, ...] = ()
+    unknown: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    failed: tuple[int, Exception] | None = None
+
+    def __add__(self, other: Answers) -> Answers:
+        both = zip(self.found, other.found, strict=True)
+        return Answers(
+            self.parts + other.parts,
+            tuple(map(_joined, *zip(*both, strict=True))) if self.found and other.found else self.found or other.found,
+            self.unknown + other.unknown,
+            self.lost + other.lost,
+            self.failed or other.failed,
+        )
+
+
+def _joined(some: Any, others: Any) -> Any:
+    return ByPart(dict(some.values) | dict(others.values)) if isinstance(some, ByPart) else added(some, others)
 
 
 # On a worker ----------------------------------------------------------------------------------------------------------
@@ -148,71 +195,83 @@ class _Failed:
 _JOBS: dict[str, _Job] = {}
 
 
+@lru_cache(1)
 def versions() -> dict[str, str]:
     """What decides the last bit of a number."""
     return {"rulekit": __version__, **{name: version(name) for name in ("numpy", "numba", "polars")}}
 
 
-def work(
-    order: bytes,
-    specs: Mapping[int, Any] | None = None,
-    expected: Mapping[str, str] | None = None,
-    jobs: dict[str, _Job] = _JOBS,
-) -> bytes:
-    """Follow an order; answers its questions, or that the state is unknown, the versions others, a part bad.
+async def work(expected: Mapping[str, str], errand: bytes, dask_worker: Worker) -> bytes:
+    """Go on an errand, and pass on those of others; Answers, pickled. expected: the versions of the driver."""
+    at, own = dask_worker.address, versions()
+    if name := next((name for name, known in expected.items() if own.get(name) != known), ""):
+        what = f"worker {at} has {name} {own.get(name)}, the caller {expected[name]}"
+        error = InputError(what, where="engine", fix="install one version everywhere")
+        return bytes(dumps(Answers(failed=(-1, error))))
+    read: Errand = loads(errand)
 
-    specs: of its parts, where they may have to be made anew; expected: the versions of the driver.
-    """
-    if expected is not None and expected != versions():
-        return bytes(dumps(("versions", versions())))
-    read: Order = loads(zlib.decompress(order))
-    job = jobs.setdefault(read.job, _Job())
+    async def passed(to: str, content: bytes) -> Answers:
+        try:
+            said = await dask_worker.rpc(to).run(function=dumps(work), args=dumps((expected, content)))
+        except OSError:
+            return Answers(lost=(to,))
+        return loads(said["result"]) if said["status"] == "OK" else Answers(failed=(-1, clean_exception(**said)[1]))
+
+    def mine() -> Answers:
+        specs = {} if read.specs is None else loads(read.specs)
+        if futures_of(specs):
+            with Client(dask_worker.scheduler.address, security=dask_worker.security, set_as_default=False) as client:
+                specs = client.submit(dict, specs, workers=[at], pure=False).result()
+        return followed(read, at, specs, dask_worker.state.nthreads)
+
+    found = await asyncio.gather(asyncio.to_thread(mine), *(passed(*each) for each in read.passed))
+    return bytes(dumps(reduce(Answers.__add__, found)))
+
+
+def followed(
+    errand: Errand, at: str, specs: Mapping[int, Any], n_threads: int, jobs: dict[str, _Job] = _JOBS
+) -> Answers:
+    """What the worker at an address answers for its own parts, or that one of them is bad."""
+    order: Order = loads(zlib.decompress(errand.order))
+    job = jobs.setdefault(order.job, _Job())
     for old in list(jobs)[:-_KEPT_JOBS]:
         jobs.pop(old, None)
-    with job.lock:  # a task of an earlier try may still run
-        return bytes(dumps(_followed(read, specs or {}, job.known)))
+    known, parts = job.known, errand.parts
+    with job.lock:  # an order of an earlier try may still be followed
+        for number in set(known).difference(errand.held):
+            del known[number]
+        for each in known.values():
+            each.keep(order.live)
+        lost = [number for number in parts if number not in known or not known[number].can(order)]
+        if not specs.keys() >= set(lost):
+            return Answers(unknown=(at,))
+        for number in lost:
+            known.pop(number, None)  # so that its memory is free before it is made again
 
+        def guarded(task: Callable[..., Any], number: int, *more: Any) -> Any:
+            try:
+                return task(number, *more)
+            except Exception as error:
+                known.pop(number, None)
+                return _Failed(number, _travelling(error))
 
-def _followed(order: Order, specs: Mapping[int, Any], known: dict[int, _HeldPart]) -> tuple[Any, ...]:
-    for number in set(known).difference(order.held):
-        del known[number]
-    for each in known.values():
-        each.keep(order.live)
-    lost = [number for number in order.parts if number not in known or not known[number].can(order)]
-    if not specs.keys() >= set(lost):
-        return ("unknown",)
-    for number in lost:
-        known.pop(number, None)  # so that its memory is free before it is made again
+        def tell(number: int) -> None:
+            if number not in known:
+                known[number] = _HeldPart(order.load(specs[number], number), order.told.digests[0])
+            known[number].tell(order.told)
 
-    def guarded(task: Callable[..., Any], number: int, *more: Any) -> Any:
-        try:
-            return task(number, *more)
-        except Exception as error:
-            known.pop(number, None)
-            return _Failed(number, _travelling(error))
-
-    def tell(number: int) -> None:
-        if number not in known:
-            known[number] = _HeldPart(order.load(specs[number], number), order.told.digests[0])
-        known[number].tell(order.told)
-
-    told = run_threads(lambda number: guarded(tell, number), order.parts, order.n_threads)
-    found = [each for each in told if each is not None]
-    if not found:
-        held = {number: known[number] for number in order.parts}
-        items = [(number, asked) for asked in order.asked for number in order.parts]
-
-        def ask(number: int, asked: Call | Talk) -> Any:
-            return held[number].ask(asked)
-
-        found = run_threads(lambda item: guarded(ask, *item), items, order.n_threads)
-    if failed := [each for each in found if isinstance(each, _Failed)]:
-        return "failed", failed[0].number, failed[0].error
-    answers, n = [], len(order.parts)
+        found = run_threads(lambda number: guarded(tell, number), parts, n_threads)
+        if not any(found):
+            held = {number: known[number] for number in parts}
+            items = [(number, asked) for asked in order.asked for number in parts]
+            found = run_threads(lambda item: guarded(lambda n, asked: held[n].ask(asked), *item), items, n_threads)
+    if failed := next((each for each in found if isinstance(each, _Failed)), None):
+        return Answers(failed=(failed.number, failed.error))
+    answers, n = [], len(parts)
     for k, asked in enumerate(order.asked):
         own = found[k * n : (k + 1) * n]
-        answers.append(reduce(added, own) if asked.summed else dict(zip(order.parts, own, strict=True)))
-    return "answers", answers
+        answers.append(reduce(added, own) if asked.summed else ByPart(dict(zip(parts, own, strict=True))))
+    return Answers(parts, tuple(answers))
 
 
 def _own(arguments: Sequence[Any], number: int) -> list[Any]:

@@ -13,6 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("distributed", reason="distributed is not installed: pip install rulekit-portable[dask]")
 
@@ -182,7 +184,7 @@ def test_what_is_wrong_on_a_worker_is_said(client, monkeypatch):
     assert failed.value.__notes__[0].startswith("part 1 of the rows ((0, 1, 'broken')), on worker tcp://")
     other = {**orders.versions(), "numpy": "0.9"}
     monkeypatch.setattr(engine, "versions", lambda: other)
-    with pytest.raises(InputError, match=r"worker tcp://\S+ has numpy \S+, this process 0\.9; install one version"):
+    with pytest.raises(InputError, match=r"worker tcp://\S+ has numpy \S+, the caller 0\.9; install one version"):
         asked(*specs(2))
 
 
@@ -230,12 +232,7 @@ def test_no_worker_is_one_line(monkeypatch):
 
 @pytest.fixture
 def driver(monkeypatch):
-    def gathered(_, futures):
-        found = Future()
-        found.set_result({number: future.answer for number, future in enumerate(futures)})
-        return found
-
-    monkeypatch.setattr(engine, "gathered", gathered)
+    monkeypatch.setattr(engine, "sent", lambda driver, at, errand: driver.arriving(at, errand))
     return Orders()
 
 
@@ -259,22 +256,25 @@ class Orders:
         self.status = "running"
         self.run = self.scheduler_info = lambda *_, **__: {"workers": {"a": {"nthreads": 2, "status": "running"}}}
 
-    def submit(self, function, order, given, expected, **_):
-        self.sent.append((order, given, expected))
-        answer = function(order, given, expected, self.jobs)
-        return type("Now", (), {"answer": answer, "release": lambda _: None, "__hash__": object.__hash__})()
+    def arriving(self, at, errand):
+        self.sent.append(orders.loads(errand))
+        found = Future()
+        found.set_result({at: orders.dumps(self.again())})
+        return found
 
     def again(self, which=-1):
-        return orders.loads(orders.work(*self.sent[which], self.jobs))
+        errand = self.sent[which]
+        specs = orders.loads(errand.specs) if errand.specs else {}
+        return orders.followed(errand, "a", specs, 2, self.jobs)
 
 
 def test_what_is_told_twice_is_known_once(driver):
     for k in (1, 10, 100):
         assert [each.tolist() for each in driver.parts.tell(push, k)] == [[int("1" * len(str(k)))]] * 2
         for _ in range(2):
-            assert driver.again()[1][0][1].tolist() == [int("1" * len(str(k)))]
-    assert driver.again(1) == ("unknown",)  # a task of an earlier trip changes nothing
-    assert driver.again()[0] == "answers"
+            assert driver.again().found[0].values[1].tolist() == [int("1" * len(str(k)))]
+    assert driver.again(1) == orders.Answers(unknown=("a",))  # an order of an earlier trip changes nothing
+    assert driver.again().parts == (0, 1)
     assert [each.tolist() for each in driver.parts.tell(push, ByPart([1000, 2000]))] == [[1111], [2111]]
     assert driver.parts.traffic.replayed == 0
 
@@ -285,9 +285,9 @@ def test_a_conversation_goes_on_by_its_digest(driver):
     sums = [rows.ask(summing, history)[0][0]]
     for k in (1, 10, 100):
         history.append(k)
-        sums += [rows.ask(summing, history)[0][0], driver.again()[1][0][0][0]]
+        sums += [rows.ask(summing, history)[0][0], driver.again().found[0][0][0]]
     assert sums == [400, 402, 402, 422, 422, 622, 622]
-    assert len(zlib.decompress(driver.sent[-1][0])) < 700
+    assert len(zlib.decompress(driver.sent[-1].order)) < 700
     assert rows.ask(summing, [7])[0][0] == 414  # another history
     driver.jobs.clear()
     history.append(1000)
@@ -308,11 +308,23 @@ def test_a_worker_keeps_two_jobs(driver):
 
 
 def test_parts_stay_and_new_workers_get_a_share():
-    two = dealt({}, [4, 3, 2, 1], {"a": 1, "b": 1}, ["a", "b"])
+    two = dealt({}, [4, 3, 2, 1], {"a": 1, "b": 1})
     assert two == {0: "a", 1: "b", 2: "b", 3: "a"}
-    assert dealt(two, [4, 3, 2, 1], {"a": 1, "b": 1}, []) == two
-    assert dealt(two, [4, 3, 2, 1], {"a": 1, "b": 1, "c": 8}, ["c"]) == dict.fromkeys(range(4), "c") | {3: "a"}
-    assert dealt(two, [4, 3, 2, 1], {"b": 1}, []) == dict.fromkeys(range(4), "b")
+    assert dealt(two, [4, 3, 2, 1], {"a": 1, "b": 1}) == two
+    assert dealt(two, [4, 3, 2, 1], {"a": 1, "b": 1, "c": 2}) == {0: "a", 1: "b", 2: "c", 3: "c"}
+    assert dealt(two, [4, 3, 2, 1], {"b": 1}) == dict.fromkeys(range(4), "b")
+
+
+@given(st.lists(st.integers(1, 9), min_size=1), st.lists(st.integers(1, 4), min_size=1), st.integers(1, 4))
+def test_each_thread_has_its_share_and_one_part_more_at_most(sizes, threads, joined):
+    workers = dict(enumerate(threads))
+    before = dealt({}, sizes, workers)
+    for threads in (workers, workers | {-1: joined}, {at: workers[at] for at in list(workers)[1:]} or workers):
+        found = dealt(before, sizes, threads)
+        assert found.keys() == set(range(len(sizes)))
+        for at, own in threads.items():
+            load = sum(sizes[part] for part, to in found.items() if to == at)
+            assert load / own <= sum(sizes) / sum(threads.values()) + max(sizes)
 
 
 # Learnings side by side -----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ What it knows is a function of its rows and of what it was told, so that whoever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,7 +46,7 @@ ALL = View()
 class ByPart:
     """An argument that each part gets its own of."""
 
-    values: Sequence[Any]
+    values: Sequence[Any] | Mapping[int, Any]
 
 
 class TrainingPart:
