@@ -71,16 +71,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What all parts have in common; starts: of each part in their order the rows with a label before it.
+    """What all parts have in common; class_of: by label as it is written the index into `classes`.
 
-    class_of: by label as it is written the index into `classes`. rows: those with a label.
+    rows: those with a label.
     """
 
     features: tuple[Feature, ...]
     classes: tuple[Label, ...]
     class_of: Mapping[str, int]
     rows: int
-    starts: tuple[int, ...]
     target: str
     ordered: bool = False
     cost: tuple[float, float] | None = None
@@ -226,9 +225,9 @@ def known_of(seen: Sequence[Seen], options: ReadingOptions, budget: Budget = MOS
     labels = Dictionary(target, store, source)
     for each in seen:
         labels.add(each.columns[target][0], declared[target].missing_tokens, each.columns[target][1])
-    n_rows, kept = sum(each.rows for each in seen), [each.kept for each in seen]
+    n_rows, kept = sum(each.rows for each in seen), sum(each.kept for each in seen)
     notes: tuple[str, ...] = ()
-    if gaps := n_rows - sum(kept):
+    if gaps := n_rows - kept:
         first = np.concatenate([each.unlabelled for each in seen])[:_SHOWN]
         notes = (unlabelled_note(first, gaps, n_rows, place(source, target), options.missing_target),)
     class_of, classes, found = classes_of(labels, options)
@@ -245,8 +244,7 @@ def known_of(seen: Sequence[Seen], options: ReadingOptions, budget: Budget = MOS
         features=found_features,
         classes=classes,
         class_of=dict(zip(labels.number_of, class_of.tolist(), strict=True)),
-        rows=sum(kept),
-        starts=tuple(np.cumsum([0, *kept[:-1]]).tolist()),
+        rows=kept,
         target=target,
         ordered=bool(options.ordered),
         cost=parse_cost(options.cost, len(classes)),

@@ -30,7 +30,7 @@ from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_learner, refuse_unable
 from rulekit.learners.data.parted import PartedRows
-from rulekit.learners.data.training_part import ByPart, TrainingPart, View
+from rulekit.learners.data.training_part import ByPart, TrainingPart, View, class_sums
 from rulekit.learners.data.training_rows import READING, refuse_in_parts
 from rulekit.learners.faults import blamed
 from rulekit.learners.rule_learner import RuleLearner
@@ -78,13 +78,12 @@ def shown(part: SourcePart, options: ReadingOptions, start: int) -> Seen:
 
 
 def read(part: SourcePart, known: Known, options: ReadingOptions, start: int, largest: float) -> Any:
-    """Read the rows of a part; by column how many cells are missing, and the least and the largest weight."""
+    """Read the rows of a part; by column how many cells are missing, the least and the largest weight, class sums."""
     rows = labelled(raw_part(part.source, options), known, options, start)
     TrainingPart.__init__(part, rows, part.number, largest)
     part.source = None  # a frame would stay in memory
-    return [int(absent(array).sum()) for array in rows.table.arrays], () if rows.weight is None else ends_of(
-        rows.weight
-    )
+    ends = () if rows.weight is None else ends_of(rows.weight)
+    return [int(absent(array).sum()) for array in rows.table.arrays], ends, class_sums(part, len(known.classes))
 
 
 def leave_out(part: TrainingPart) -> int:
@@ -99,18 +98,14 @@ def _classes(part: TrainingPart, graph: RuleGraph) -> Ints:
     return np.array([number.get(label, -1) for label in part.rows.classes])[part.rows.y]
 
 
-def tallies(part: TrainingPart, texts: Sequence[str], exponent: int | None) -> list[Tally]:
-    """What the rules of some models say of the rows."""
-    graphs, rows = [from_json(text) for text in texts], part.rows
-    weight = None if exponent is None else rows.weight
-    return [part_tally(graph, rows.table, _classes(part, graph), weight, exponent) for graph in graphs]
-
-
 def facts(
-    part: TrainingPart, features: Sequence[Feature], start: int, n_rows: int, exponent: int | None
-) -> dict[str, ColumnSums]:
-    """What columns have in the rows."""
-    return column_facts(features, part.rows.table, None if exponent is None else part.rows.weight, start, n_rows)
+    part: TrainingPart, texts: Sequence[str], features: Sequence[Feature], start: int, n_rows: int, exponent: int | None
+) -> tuple[list[Tally], dict[str, ColumnSums]]:
+    """What the rules of some models say of the rows, and what columns have in them."""
+    graphs, table = [from_json(text) for text in texts], part.rows.table
+    weight = None if exponent is None else part.rows.weight
+    tallies = [part_tally(graph, table, _classes(part, graph), weight, exponent) for graph in graphs]
+    return tallies, column_facts(features, table, weight, start, n_rows)
 
 
 def shares(part: TrainingPart, cuts: dict[str, list[float]], exponent: int | None) -> dict[str, ColumnSums]:
@@ -147,20 +142,20 @@ class RowsOnWorkers(PartedRows):
     def with_statistics(self, models: Sequence[RuleGraph]) -> list[RuleGraph]:
         """The models with statistics of their rules and columns."""
         texts = [to_json(model) for model in models]
-        found: list[Tally] = self.parts.sum(tallies, texts, self.exponent)
         features = {
             (name, model.schema[name].levels): model.schema[name] for model in models for name in model.used_features
         }
         own = {feature.name: feature for feature in features.values()}
-        sums = self.parts.sum(facts, tuple(own.values()), ByPart(self.starts), self.n_rows, self.exponent)
-        total = found[0].total
+        asked = texts, tuple(own.values()), ByPart(self.starts), self.n_rows, self.exponent
+        tallies, sums = self.parts.sum(facts, *asked)
+        total = tallies[0].total
         entries = {name: column_entry(feature, sums[name], total) for name, feature in own.items()}
         cuts = {name: entry["cuts"] for name, entry in entries.items() if "cuts" in entry}
         for name, each in self.parts.sum(shares, cuts, self.exponent).items() if cuts else ():
             entries[name] = with_shares(entries[name], each, total)
         return [
             model.with_(statistics=statistics_of(model, tally, {name: entries[name] for name in model.used_features}))
-            for model, tally in zip(models, found, strict=True)
+            for model, tally in zip(models, tallies, strict=True)
         ]
 
     def summary(self) -> TableSummary:
@@ -198,12 +193,13 @@ def rows_on(
         known, largest = known_of(seen, options), max(each.weight for each in seen)
         found = parts.tell(read, known, options, ByPart(starts), largest)
         tell(1.0)
-        missing = np.sum([each for each, _ in found], axis=0)
-        ends = [end for _, each in found for end in each]
+        missing = np.sum([each for each, *_ in found], axis=0)
+        ends = [end for _, each, _ in found for end in each]
         before = np.cumsum([0, *(each.kept for each in seen[:-1])]).tolist()
         yield RowsOnWorkers(
             parts,
             _empty(known, seen[0].source, bool(ends)),
+            [sums for *_, sums in found],
             known.rows,
             tuple(before),
             exponent_of(min(ends), max(ends)) if ends else None,
@@ -223,7 +219,7 @@ def _empty(known: Known, source: str, weighted: bool) -> LabelledTable:
 
 @dataclass(slots=True, eq=False)
 class PartedFinish(Finish):
-    """The steps after learning, of rows on workers; models get their statistics together, in one trip."""
+    """The steps after learning, of rows on workers; models get their statistics together."""
 
     rows: RowsOnWorkers | None = field(default=None)
 

@@ -112,6 +112,7 @@ def test_workers_write_the_model_of_one_process(client, n_classes, weighted):
     for n_parts in (1, 2, 5):
         with DaskParts(client, load, specs(n_parts, *of), rows=[400 // n_parts] * n_parts) as parts:
             assert file_of(fitted(rows_of(parts))) == one_process(*of)
+            assert parts.traffic.trips <= 8 + 10 + 3 + 2 * (1 if n_classes == 2 else n_classes)  # rounds, bins, margins
             assert len(set(parts.owner.values())) == min(n_parts, 2)
             assert parts.traffic.orders == parts.traffic.trips * min(n_parts, 2)
             assert parts.traffic.replayed == 0

@@ -50,7 +50,6 @@ def assert_same(whole: LabelledTable, known: Known, parts: Sequence[LabelledTabl
         whole.ordered,
         whole.cost,
     )
-    assert known.starts == tuple(np.cumsum([0, *map(len, parts)])[:-1].tolist())
     columns = {"y": (whole.y, [part.y for part in parts])}
     for name in whole.table.names:
         columns[name] = (whole.table.array(name), [part.table.array(name) for part in parts])

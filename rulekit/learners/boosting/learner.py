@@ -46,6 +46,7 @@ LEAST_VOTE = 2.0**-11
 LEAST_ERROR = 1e-6  # a stump without an error gets a finite vote
 _ROW_BITS, _SEEN_BITS = 16, 40
 _BITS = 52  # of the weights of all rows together
+_GRIDS = 6  # that are asked at once of rows elsewhere: five halvings with a round have not been seen
 _SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 
 
@@ -53,12 +54,12 @@ def rounds(question: Question) -> Learning:
     """A model after each round, until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
     columns, rows, history = problem.columns, rows_of(problem, question.n_threads), list[Any]()
-    votes, bounds = Votes(problem.take(slice(0, 0)), bool(question.plan)), Bounds()
-    divisor = max(1, int(np.gcd.reduce([int(answer[0][0]) for answer in rows.each(boosted, history)])))
+    votes, bounds = Votes(problem.take(slice(0, 0)), int(question.plan)), Bounds()
+    (common,), *counts = rows.ask(boosted, history)
+    divisor = max(1, int(common))
     loss = ExponentialLoss(round(problem.total / problem.weight_unit) // divisor, problem.total)
-    history.append(Begun(divisor, loss.rows, votes.searched))
-    _, totals, *sums = rows.ask(boosted, history)
-    leads, counts = sums[: len(columns)], sums[len(columns) :]
+    history.append(Begun(divisor, loss.rows, votes.searched and (_GRIDS if problem.elsewhere else 1)))
+    _, totals, *leads = rows.ask(boosted, history)
     cuts = cuts_of(columns, counts, settings.min_rows / problem.weight_unit)
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
@@ -69,15 +70,14 @@ def rounds(question: Question) -> Learning:
         step = BoostingStep(Turn.of(stump, vote), vote, votes.step)
         z, _ = loss.turn(step.turn)
         history.append(step)
-        (wrong, differing), totals, *leads = rows.ask(boosted, history)
+        (wrong, *differing), totals, *leads = rows.ask(boosted, history)
         votes.add(stump, vote, np.zeros(0, dtype=np.uint8))
 
-        def differ(grid: float, step: BoostingStep = step, differing: int = int(differing)) -> int:
-            votes.round_to(grid)
-            if grid == step.grid:
-                return differing
+        def differ(grid: float, known: float = step.grid, found: Sequence[int] = differing) -> Sequence[int]:
+            if grid == known:
+                return found
             history.append(grid)
-            return int(rows.ask(boosted, history)[0][1])
+            return [int(count) for count in rows.ask(boosted, history)[0][1:]]
 
         votes.refine(differ)
         said = {"edge": 0.5 - stump.error, "alpha": vote, **bounds.after(0.5 - stump.error, z)}
@@ -88,37 +88,45 @@ def rounds(question: Question) -> Learning:
 
 
 def boosted(part: Problem) -> Generator[Answer, Begun | BoostingStep | float, None]:
-    """Answer as a part of the rows: after each step its errors, how many rows the grid decides otherwise, and leads.
+    """Answer as a part of the rows: after each step its errors, how many rows each grid decides otherwise, and leads.
 
-    The first answer is a divisor of all weights; that to the beginning ends with the weights by code.
+    The first answer is a divisor of all weights, and the weights by code.
     """
-    begun = yield [np.gcd.reduce(part.weights, keepdims=True) if len(part.weights) else np.zeros(1, dtype=np.int64)]
+    common = Divisor(np.gcd.reduce(part.weights)) if len(part.weights) else Divisor(0)
+    begun = yield [np.array([common], dtype=object), *counts_by_code(part)]
     assert isinstance(begun, Begun)
-    weights, votes = BoostingWeights(part, begun.divisor, begun.rows), Votes(part, begun.searched)
-    counts, news = counts_by_code(part), [np.zeros(2, dtype=np.int64)]
+    weights, votes = BoostingWeights(part, begun.divisor, begun.rows), Votes(part, begun.grids)
+    news = np.zeros(1, dtype=np.int64)
     while True:
         whole = weights.whole()
         leads = leads_by_code(part, whole, 1)
-        step = yield [*news, totals_of(part, whole, leads), *leads, *counts]
+        step = yield [news, totals_of(part, whole, leads), *leads]
         while not isinstance(step, BoostingStep):
             assert isinstance(step, float)
-            step = yield [np.array([0, votes.differ(step)])]
-        stump, counts = step.turn.stump, []
+            step = yield [np.array([0, *votes.differ(step)])]
+        stump = step.turn.stump
         votes.round_to(step.grid)
         codes = stump.codes(part)
         votes.add(stump, step.vote, codes)
         weights.turn(step.turn, codes)
         wrong = int(part.weights[votes.yes != (part.labels == 1)].sum())
-        news = [np.array([wrong, votes.differ(step.grid)])]
+        news = np.array([wrong, *votes.differ(step.grid)])
+
+
+class Divisor(int):
+    """A number of which the sum with another is their greatest common divisor."""
+
+    def __add__(self, other: int) -> Divisor:
+        return Divisor(math.gcd(self, other))
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What parts are told first: a divisor of all weights, the weight of all rows over it, whether a grid is wanted."""
+    """What parts are told first: a divisor of all weights, the weight of all rows over it, how many grids are asked."""
 
     divisor: int
     rows: int
-    searched: bool
+    grids: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -205,22 +205,24 @@ def share_of_votes(total: Node, rows: Table, votes: float) -> Floats:
 class Votes:
     """Stumps with their votes, which are multiples of FINE, and their sums [n] on the rows of a problem.
 
-    step: what the votes of the model are multiples of; searched: whether it is looked for. rounded [n]: the sums of the
-    votes of the model. points, bias, votes: the score card's. largest: what a sum can be; least: the smallest vote but
-    0. yes [n]: which rows are answered by yes.
+    step: what the votes of the model are multiples of; searched: how many grids are looked at together, the model's and
+    finer ones, each of half the step (0: the step stays). rounded [n]: the sums of the votes of the model. votes: the
+    score card's. points [searched, n_codes], bias, off [searched]: by grid those of a score card, and by how much its
+    sums may differ. largest: what a sum can be; least: the smallest vote but 0. yes [n]: the rows answered by yes.
     """
 
-    def __init__(self, problem: Problem, searched: bool) -> None:
+    def __init__(self, problem: Problem, searched: int) -> None:
         self.problem, self.searched = problem, searched
-        self.stumps, self.points = list[tuple[Stump, float]](), dict[int, Floats]()
-        self.step = _COARSE if searched else SEVERAL
+        self.stumps = list[tuple[Stump, float]]()
         self.sums, self.rounded = np.zeros(len(problem.labels)), np.zeros(len(problem.labels) if searched else 0)
         self.yes = np.zeros(len(problem.labels), dtype=bool)
-        self.bias, self.votes, self.largest, self.least = 0.0, 0.0, 0.0, math.inf
+        self.largest, self.least = 0.0, math.inf
+        self._begin(_COARSE if searched else SEVERAL)
 
     @property
     def card(self) -> Boosted:
-        return Boosted(dict(self.points), self.bias, SIGMOID, votes=self.votes)
+        points = {column: own[0] for column, own in self.points.items()}
+        return Boosted(points, float(self.bias[0]), SIGMOID, votes=self.votes)
 
     def add(self, stump: Stump, vote: float, codes: npt.NDArray[Any]) -> None:
         """One stump more, with its codes of the rows [n]."""
@@ -234,32 +236,59 @@ class Votes:
             if self.searched:
                 self.rounded[part] += (size * stump.votes)[codes[part]]
 
-    def refine(self, differ: Callable[[float], int]) -> None:
-        """Make the grid finer until no row is decided otherwise than the votes decide it and no vote is lost."""
-        if self.searched:
-            fits = lambda step: step < 2.0 * self.least and not differ(step)  # noqa: E731
-            self.round_to(coarsest(self.step, self.largest, fits))
+    def refine(self, differ: Callable[[float], Sequence[int]]) -> None:
+        """Make the grid finer until no row is decided otherwise than the votes decide it and no vote is lost.
 
-    def differ(self, step: float) -> int:
-        """How many rows votes that are multiples of a step decide otherwise; the model has these from now on."""
+        differ: see there; it is asked for the step of the model, and for finer ones that its answer does not reach.
+        """
+        if not self.searched:
+            return
+        known = dict[float, int]()
+
+        def fits(step: float) -> bool:
+            if step not in known and (step < 2.0 * self.least or not known):
+                known.update((step / 2.0**k, count) for k, count in enumerate(differ(step)))
+            return step < 2.0 * self.least and not known[step]
+
+        self.round_to(coarsest(self.step, self.largest, fits))
+
+    def differ(self, step: float) -> Sequence[int]:
+        """How many rows votes that are multiples of a step decide otherwise, or of half of it, and so on.
+
+        The model has those of the step from now on.
+        """
         self.round_to(step)
-        return int(np.count_nonzero((self.rounded > 0.0) != self.yes)) if self.searched else 0
+        if not self.searched:
+            return []
+        found = [int(np.count_nonzero((self.rounded > 0.0) != self.yes))]
+        if self.searched > 1:  # finer votes decide few rows otherwise: those that have almost as much for yes as for no
+            near = np.flatnonzero(np.abs(self.sums) <= self.off[1:].max())
+            totals = np.repeat(self.bias[1:, None], len(near), axis=1)
+            for column, points in self.points.items() if len(near) else ():
+                totals += points[1:, self.problem.codes[column][near]]
+            found += np.count_nonzero((totals > 0.0) != self.yes[near], axis=1).tolist()
+        return found
 
     def round_to(self, step: float) -> None:
         """Let the model have the votes as multiples of a step."""
         if step != self.step:
-            self.step, self.points, self.bias, self.votes = step, {}, 0.0, 0.0
+            self._begin(step)
             for stump, vote in self.stumps:
                 self._join(stump, vote)
             for part, codes in self.problem.codes.parts(len(self.rounded)):
                 self.rounded[part] = self.card.totals(codes, part.stop - part.start)
 
+    def _begin(self, step: float) -> None:
+        self.step, self.steps = step, np.ldexp(step, -np.arange(max(1, self.searched)))
+        self.points, self.votes, self.bias, self.off = dict[int, Floats](), 0.0, 0.0 * self.steps, 0.0 * self.steps
+
     def _join(self, stump: Stump, vote: float) -> float:
         """Let the score card have one stump more; says what its vote is on the grid."""
-        size = float(multiples(np.array(vote), self.step))
-        self.votes += abs(size)
+        sizes = multiples(np.array(vote), self.steps)
+        self.votes += abs(float(sizes[0]))
+        self.off += np.abs(sizes - vote)
         if stump.column is None:
-            self.bias += size * float(stump.votes[0])
+            self.bias += sizes * float(stump.votes[0])
         else:
-            self.points[stump.column] = self.points.get(stump.column, 0.0) + size * stump.votes
-        return size
+            self.points[stump.column] = self.points.get(stump.column, 0.0) + sizes[:, None] * stump.votes
+        return float(sizes[0])

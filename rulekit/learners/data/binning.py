@@ -361,12 +361,12 @@ Asked = tuple[Ranges | int | None, ...]
 """The question of a pass to each column: ranges of its numbers, how many codes it has, or None for no question."""
 
 
-def answer(table: Table, weights: Ints, asked: Asked, kept: dict[int, SortedPart] | None = None) -> list[Ints]:
+def answer(table: Table, weights: Ints, asked: Asked, kept: dict[int, SortedPart] | None = None) -> list[Any]:
     """Answer a question about each column from the rows of a part and their weights [n] above 0; `ask` adds answers up.
 
     kept: sorted columns, which save the next pass the sorting; they take as much as the numbers, and 8 bytes a weight.
     """
-    found, kept = list[Ints](), {} if kept is None else kept
+    found, kept = list[Any](), {} if kept is None else kept
     for j, question in enumerate(asked):
         if isinstance(question, int):
             found.append(np.bincount(table.arrays[j], weights, question).astype(np.int64))
@@ -378,9 +378,9 @@ def answer(table: Table, weights: Ints, asked: Asked, kept: dict[int, SortedPart
 
 
 def bin_parts(
-    features: Sequence[Feature], ask: Callable[[Asked], Sequence[Ints]], max_bins: int, least_level: int = 0
+    features: Sequence[Feature], ask: Callable[[Asked], Sequence[Any]], max_bins: int, least_level: int = 0
 ) -> tuple[BinnedColumn, ...]:
-    """Bin a table whose rows lie in parts, as `bin_table` does; each part answers with integers.
+    """Bin a table whose rows lie in parts, as `bin_table` does; see `answer`.
 
     ask: the sum of the answers of all parts, column by column.
     """
@@ -389,7 +389,7 @@ def bin_parts(
     columns = {j: BinnedColumn(feature, j, 3) for j, feature in used.items()}
     counts = dict[int, Ints]()
 
-    def asking(ranges: Mapping[int, Ranges]) -> dict[int, Ints]:
+    def asking(ranges: Mapping[int, Ranges]) -> dict[int, Any]:
         questions: dict[int, Ranges | int] = {**({} if counts else totals), **ranges}
         answers = ask(tuple(questions.get(j) for j in range(len(features))))
         sums = dict(zip(sorted(questions), answers, strict=True))

@@ -262,10 +262,11 @@ def gathered(questions: Sequence[Question]) -> list[Question]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartedRows:
-    """Labelled rows in parts; empty: their features, classes and target, and no row."""
+    """Labelled rows in parts; empty: their features, classes and target, and no row; sums: `class_sums`, if known."""
 
     parts: RowParts
     empty: LabelledTable
+    sums: Sequence[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +286,7 @@ class PartedData(TrainingData):
     @classmethod
     def of_parts(cls, rows: PartedRows) -> PartedData:
         """The data of all parts; raises InputError where all rows are of one class."""
-        empty, found = rows.empty, rows.parts.each(class_sums, len(rows.empty.classes))
+        empty, found = rows.empty, rows.sums or rows.parts.each(class_sums, len(rows.empty.classes))
         exact, both = reduce(added, (own for own, *_ in found)), np.array([own for _, own, _ in found])
         ends = [end for *_, own in found for end in own]
         counts, labels = both[:, 0], class_array(empty.classes)

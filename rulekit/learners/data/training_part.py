@@ -85,12 +85,10 @@ def class_sums(part: TrainingPart, n_classes: int) -> tuple[list[int], Ints, lis
     """
     ends = [float(part.weights.min()), float(part.weights.max())] if len(part.y) else []
     counts = np.array([np.bincount(y, minlength=n_classes) for y in (part.y, part.rows.y)])
-    if part.weights.strides == (0,):
-        return ExactWeights(None, len(part.y)).by(part.y, n_classes), counts, ends
-    sums, step = [0] * n_classes, 1 << 24
+    sums, step, one = [0] * n_classes, 1 << 24, part.weights.strides == (0,)
     for a in range(0, len(part.y), step):
-        weights = ExactWeights(part.weights[a : a + step], len(part.y[a : a + step]))
-        sums = added(sums, weights.by(part.y[a : a + step], n_classes))
+        y, weights = part.y[a : a + step], None if one else part.weights[a : a + step]
+        sums = added(sums, ExactWeights(weights, len(y)).by(y, n_classes))
     return sums, counts, ends
 
 

@@ -209,7 +209,7 @@ def weights_on_grid(weights: Floats, bias: float) -> tuple[Floats, float]:
     return multiples(weights, unit), round(bias / unit) * unit
 
 
-def multiples(values: Floats, unit: float) -> Floats:
+def multiples(values: Floats, unit: float | Floats) -> Floats:
     """Each value rounded to the nearest multiple of a power of two; of two as near to the even one."""
     return np.asarray(np.rint(values / unit) * unit)
 

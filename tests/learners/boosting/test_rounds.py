@@ -93,7 +93,7 @@ def test_the_step_of_the_votes_is_the_coarsest_that_decides_every_training_row_a
     finer = 0
     for seed in range(60):
         problem, rng = problem_of(seed), np.random.default_rng(seed)
-        votes, kept = Votes(problem, searched=True), list[tuple[Stump, float]]()
+        votes, kept = Votes(problem, searched=1 + seed % 6), list[tuple[Stump, float]]()
         step = 2.0**-6
         for _ in range(12):
             column = int(rng.integers(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -166,17 +167,17 @@ def test_parts_answer_all_that_decides_the_bins(
         same = np.broadcast_to(weights[:1], rows.shape) if weighted < 2 else weights[rows]
         tables.append((Table((feature,), (array[rows],), len(rows)), same))
 
-    def ask(asked: Asked) -> list[Ints]:
+    def ask(asked: Asked) -> list[Any]:
         nonlocal passes
         passes += 1
         answers = [answer(table, own, asked) for table, own in tables]
-        assert max(each[0].nbytes for each in answers) <= 240 << 10
-        return [reduce(np.add, of_column) for of_column in zip(*answers, strict=True)]
+        assert max(getattr(each[0], "nbytes", 0) for each in answers) <= 240 << 10
+        return [reduce(add, of_column) for of_column in zip(*answers, strict=True)]
 
     (column,) = bin_parts((feature,), ask, most)
     low, high = quantiles_at_once(array, weights, most)
     assert (column.low[1:].tobytes(), column.high[1:].tobytes()) == (np.array(low).tobytes(), np.array(high).tobytes())
-    assert passes <= 14
+    assert passes <= 9
     in_memory = bin_column(feature, 0, array, weights, most)[0]
     np.testing.assert_array_equal(in_memory.low, column.low)
     np.testing.assert_array_equal(in_memory.high, column.high)
