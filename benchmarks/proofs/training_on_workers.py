@@ -37,6 +37,7 @@ from benchmarks.shared.machine import stamp, versions
 from benchmarks.shared.sections import markdown
 from rulekit.distributed.engine import DaskParts, Traffic, local_cluster
 from rulekit.distributed.meeting import Meeting
+from rulekit.distributed.source import parts_of
 from rulekit.distributed.training import PartedFinish, rows_on
 from rulekit.limits import Deadline
 from rulekit.tables.options import ReadingOptions
@@ -121,7 +122,10 @@ def on_workers(
     client: Client, request: TrainingRequest, disturb: Callable[[DaskParts, int], object] | None = None
 ) -> tuple[str, Traffic]:
     """Train on the workers of a client; disturb: called with the parts and the number of each trip of the learner."""
-    with watched(), rows_on(client, request.data, request.reading, lambda share: None) as rows:
+    with (
+        watched(),
+        rows_on(client, parts_of(request.data.resolve(), request.reading), request.reading, lambda share: None) as rows,
+    ):
         parts, number = rows.parts, count()
         assert isinstance(parts, DaskParts)
         go = parts.meeting.go

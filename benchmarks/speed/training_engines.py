@@ -77,13 +77,14 @@ def on_workers(folder: str, learner: str, rows: int, workers: int) -> Run:
     """Workers of one thread: seconds, and of each trip what was asked, questions, seconds, bytes of the workers."""
     from rulekit.distributed.engine import DaskParts, local_cluster
     from rulekit.distributed.meeting import Meeting
+    from rulekit.distributed.source import parts_of
     from rulekit.distributed.training import PartedFinish, rows_on
     from rulekit.work.training import RowsElsewhere
 
     def trained(client: Any, own: TrainingRequest) -> Run:
         trips, talks = list[tuple[str, int, float, float, float]](), Counter[str]()
         begun = time.perf_counter()
-        with rows_on(client, own.data, own.reading, lambda share: None) as found:
+        with rows_on(client, parts_of(own.data.resolve(), own.reading), own.reading, lambda share: None) as found:
             parts, reading = found.parts, time.perf_counter() - begun
             assert isinstance(parts, DaskParts)
             traffic, go = parts.traffic, parts.meeting.go
