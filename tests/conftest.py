@@ -21,8 +21,13 @@ from hypothesis import settings
 settings.register_profile("rulekit", print_blob=True, deadline=None)
 settings.load_profile("rulekit")
 
-# Nothing of the project, nor numpy, is imported yet: modules here that need them are imported where they are used.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process of tests has one core; its threads would wait busily
+# Neither the project nor numpy is imported yet: what needs them here imports them where it is used.
+if "PYTEST_XDIST_WORKER" in os.environ:  # there is one for each core, and threads that wait for work take time
+    for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(name, "1")
+
+# A fifth of the time of the tests went into the search for garbage, of their collection too.
+gc.set_threshold(100_000, 20, 20)
 
 _points_of, _command_of = metadata.entry_points, typer.main.get_command_from_info
 _commands: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -97,10 +102,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keeps the garbage collector off what lasts for the whole run: a fifth of the time of the tests went there."""
+    """Keeps the garbage collector off what lasts for the whole run."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
