@@ -5,16 +5,50 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import metadata
 from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
+import typer.main
 from hypothesis import settings
-from postgres import postgres
 
 settings.register_profile("rulekit", print_blob=True, deadline=None)
 settings.load_profile("rulekit")
+
+# Neither the project nor numpy is imported yet: what needs them here imports them where it is used.
+if "PYTEST_XDIST_WORKER" in os.environ:  # there is one for each core, and threads that wait for work take time
+    for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(name, "1")
+
+# A fifth of the time of the tests went into the search for garbage, of their collection too.
+gc.set_threshold(100_000, 20, 20)
+
+_points_of, _command_of = metadata.entry_points, typer.main.get_command_from_info
+_commands: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+@cache
+def _points_on(path: tuple[str, ...], **group: str) -> Any:
+    return _points_of(**group)
+
+
+def _made_once(command_info: Any, **how: Any) -> Any:
+    """The command of a function, which no call changes."""
+    if command_info.callback not in _commands:
+        _commands[command_info.callback] = _command_of(command_info=command_info, **how)
+    return _commands[command_info.callback]
+
+
+# What a process of the command does once, the thousands of learnings and commands of a run need not do each: read the
+# entry points of all that is installed, and the signatures of all subcommands.
+metadata.entry_points = lambda **group: _points_on(tuple(sys.path), **group)
+typer.main.get_command_from_info = _made_once
 
 # A shell that starts the tests in the background ignores Ctrl-C for them, and so for the commands that they stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,6 +63,8 @@ def whole_suite(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """Why there is no PostgreSQL server, "" where one runs."""
+    from postgres import postgres
+
     yield from postgres()
 
 
@@ -66,10 +102,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keeps the garbage collector off what lasts for the whole run: a fifth of the time of the tests went there."""
+    """Keeps the garbage collector off what lasts for the whole run."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

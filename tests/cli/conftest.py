@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +36,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return call
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    """300 rows: two numbers, a category, a Boolean, gaps; the label is yes where a > 0.5 and c is red or blue."""
+@cache
+def _rows() -> str:
     rng = np.random.default_rng(3)
     lines = ["a,b,c,d,label"]
     for _ in range(300):
@@ -46,8 +46,14 @@ def table(tmp_path: Path) -> Path:
         label = "yes" if a > 0.5 and c != "green" else "no"
         shown = "" if rng.random() < 0.05 else str(b)
         lines.append(f"{a},{shown},{c},{d},{label}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """300 rows: two numbers, a category, a Boolean, gaps; the label is yes where a > 0.5 and c is red or blue."""
     path = tmp_path / "table.csv"
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text(_rows())
     return path
 
 

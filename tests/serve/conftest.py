@@ -18,6 +18,12 @@ def served(tmp_path: Path) -> Iterator[Running]:
     yield from running(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The same for all tests of a module that leave nothing which another one of them sees: it takes time to start."""
+    yield from running(tmp_path_factory.mktemp("standing"))
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database, "" for SQLite in the folder of the service."""

@@ -54,7 +54,7 @@ def _until(served: Running, job: str, holds: Callable[[dict[str, Any]], bool], m
     while time.monotonic() < end:
         if holds(found := _job(served, job)):
             return found
-        time.sleep(0.05)
+        time.sleep(0.1)
     raise AssertionError(f"not within {most} seconds: {found}")
 
 
@@ -77,7 +77,7 @@ def _learning(served: Running) -> tuple[str, int]:
     end = time.monotonic() + 60
     while not any('"learning"' in body for _, body in table.events_after(served.service.database, job, 0)):
         assert time.monotonic() < end, _job(served, job)
-        time.sleep(0.05)
+        time.sleep(0.1)
     return job, served.service.supervisor._own[job].popen.pid
 
 
@@ -235,9 +235,9 @@ def _events(text: str) -> list[tuple[int | None, str, Any]]:
         ({"options": {"smallest": True, "size": 3}}, ""),  # two fields, of which none is wrong by itself
     ],
 )
-def test_a_wrong_field_is_named(served: Running, given: dict[str, Any], field: str) -> None:
-    body = {"kind": "train", "model": "loans", "upload": _sent(served).json()["id"], "target": "granted"} | given
-    answer = served.client.post("/jobs", content=json.dumps(body), headers=served.as_["train"])
+def test_a_wrong_field_is_named(standing: Running, given: dict[str, Any], field: str) -> None:
+    body = {"kind": "train", "model": "loans", "upload": _sent(standing).json()["id"], "target": "granted"} | given
+    answer = standing.client.post("/jobs", content=json.dumps(body), headers=standing.as_["train"])
     assert (answer.status_code, answer.json().get("field", "")) == (422, field)
 
 

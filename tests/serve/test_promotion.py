@@ -54,7 +54,7 @@ def _proved(served: Running, version: str, **given: Any) -> dict[str, Any]:
     job, end = answer.json()["id"], time.monotonic() + 60
     while (found := table.one(served.service.database, job))["state"] in table.OPEN:
         assert time.monotonic() < end
-        time.sleep(0.05)
+        time.sleep(0.1)
     return found
 
 
@@ -140,7 +140,7 @@ def test_who_was_faster_wins(lenient: Running) -> None:
     end = time.monotonic() + 60
     while (job := table.one(lenient.service.database, answer.json()["id"]))["state"] in table.OPEN:
         assert time.monotonic() < end
-        time.sleep(0.05)
+        time.sleep(0.1)
     assert (job["state"], _champion(lenient)) == ("failed", third)
     assert job["message"].startswith(f"champion of 'loans' is {third[:12]}, not {first[:12]}")
 

@@ -258,7 +258,7 @@ def test_a_call_that_is_given_up_stops_nobody(served: Running) -> None:
 @pytest.mark.parametrize(
     "kind", ["FP16", "FP32", "FP64", "BF16", "INT16", "INT32", "INT64", "UINT16", "UINT32", "UINT64"]
 )
-def test_tensors_as_bytes(served: Running, kind: str) -> None:
+def test_tensors_as_bytes(standing: Running, kind: str) -> None:
     """As clients of Triton send them; a number that is none is missing."""
     amounts = np.array([1536.0, 512.0, 2048.0])
     dtype = f"<{'f' if 'F' in kind else 'u' if kind[0] == 'U' else 'i'}{int(kind[-2:]) // 8}"
@@ -276,16 +276,16 @@ def test_tensors_as_bytes(served: Running, kind: str) -> None:
         "outputs": [{"name": "label", "parameters": {"binary_data": True}}, {"name": "fired"}],
     }
     text = json.dumps(head).encode()
-    headers = served.as_["score"] | {"Inference-Header-Content-Length": str(len(text))}
+    headers = standing.as_["score"] | {"Inference-Header-Content-Length": str(len(text))}
     body = b"".join([text, data, city, age])
-    answer = served.client.post("/v2/models/loans/infer", content=body, headers=headers)
+    answer = standing.client.post("/v2/models/loans/infer", content=body, headers=headers)
     length = int(answer.headers["inference-header-content-length"])
     outputs = json.loads(answer.content[:length])["outputs"]
     assert outputs[1]["data"] == [True, False, False, True, False, False]
     assert outputs[0]["parameters"] == {"binary_data_size": 20}
     assert answer.content[length:] == b"\3\0\0\0yes\3\0\0\0yes\2\0\0\0no"
     for broken in (body[:-1], text, body + b"x"):
-        status = served.client.post("/v2/models/loans/infer", content=broken, headers=headers).status_code
+        status = standing.client.post("/v2/models/loans/infer", content=broken, headers=headers).status_code
         assert status == (200 if broken is not text and len(broken) > len(body) else 400)
 
 
@@ -328,10 +328,10 @@ columns = ["city"]
         ({}, {"Content-Encoding": "gzip"}),
     ],
 )
-def test_tensors_that_are_refused(served: Running, given: dict[str, Any], headers: dict[str, str]) -> None:
+def test_tensors_that_are_refused(standing: Running, given: dict[str, Any], headers: dict[str, str]) -> None:
     whole = {"name": "city", "datatype": "BYTES", "shape": [1], "data": ["here"]}
-    known = served.as_["score"] | headers
-    answer = served.client.post("/v2/models/loans/infer", json={"inputs": [whole | given]}, headers=known)
+    known = standing.as_["score"] | headers
+    answer = standing.client.post("/v2/models/loans/infer", json={"inputs": [whole | given]}, headers=known)
     assert answer.status_code in (400, 415), answer.text
     assert answer.json()["error"]
 
