@@ -94,11 +94,11 @@ def on_workers(folder: str, learner: str, rows: int, workers: int) -> Run:
                 orders, inward, outward, sent = traffic.orders, traffic.bytes_in, traffic.bytes_out, time.perf_counter()
                 answers = go(questions, wanted)
                 seconds, orders = time.perf_counter() - sent, traffic.orders - orders
-                call, talk = questions[0].call, questions[0].talk
-                name = talk.function.__name__ if call is None else getattr(call.function, "__name__", "told")
+                asked = [(each.call or each.talk).function for each in questions]
+                name = " and ".join(sorted({"told" if function is None else function.__name__ for function in asked}))
                 moved = traffic.bytes_in - inward, (traffic.bytes_out - outward) / orders
                 trips.append((name, len(questions), seconds, *moved))
-                talks.update([name] if call is None else [])
+                talks.update([name] if all(each.call is None for each in questions) else [])
                 return answers
 
             parts.meeting = Meeting(trip)
