@@ -230,9 +230,9 @@ class PartedFolds(dealing.Folds):
         return super().training(problem, k)
 
     def held(self, problem: Problem, k: int) -> Problem:
-        return (
-            problem.of_fold(k, True, self._dealt()) if isinstance(problem, PartedProblem) else super().held(problem, k)
-        )
+        if isinstance(problem, PartedProblem):
+            return problem.of_fold(k, True, self._dealt())
+        return super().held(problem, k)
 
     def confusions(
         self, table: Table, classes: tuple[ClassLabel, ...], decisions: Sequence[Sequence[Decision]], default: int

@@ -116,15 +116,11 @@ class SortedPart:
         """Its different numbers [m], and the weight of each."""
         if len(self.weights) == len(self.numbers):
             return self.numbers, self.weights
-        first = np.flatnonzero(self._differs())
+        first = np.flatnonzero(self.differs())
         return self.numbers[first], np.diff(first, append=len(self.numbers)) * self.weights
 
-    @property
-    def n_values(self) -> int:
-        """How many different numbers it has."""
-        return int(np.count_nonzero(self._differs()))
-
-    def _differs(self) -> Bools:
+    def differs(self) -> Bools:
+        """Which of the numbers [m] differ from the one before."""
         return np.append(self.numbers[:1] == self.numbers[:1], self.numbers[1:] != self.numbers[:-1])
 
 
@@ -212,7 +208,7 @@ def bins_of_parts(dtypes: Mapping[int, np.dtype[Any]], ask: Asking, max_bins: in
 
 def bins_of_column(parts: Sequence[SortedPart], dtype: np.dtype[Any], max_bins: int | None) -> tuple[Array, Array]:
     """The same of one column, whose parts are here; without max_bins each value is a bin."""
-    if max_bins is not None and sum(part.n_values for part in parts) > _TOGETHER:
+    if max_bins is not None and sum(np.count_nonzero(part.differs()) for part in parts) > _TOGETHER:
 
         def ask(asked: Mapping[int, Ranges]) -> dict[int, Any]:
             return {0: reduce(add, (part.answer(asked[0]) for part in parts))}
