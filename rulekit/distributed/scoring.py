@@ -95,6 +95,9 @@ def _of_pandas(
 ) -> pandas.DataFrame:
     """What Dask calls with a partition, by names that it knows."""
     where = f"partition {partition_info['number']}" if partition_info else "a partition"
+    # as Dask tells numpy: polars, whose threads begin with its first work, would take every core in each worker
+    if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() and int(threads):
+        os.environ.setdefault("POLARS_MAX_THREADS", threads)
     return _joined(frame, kept, _scored(text, version, frame, where))
 
 

@@ -47,7 +47,7 @@ class CellReading:
 
         def part(match: re.Match[str]) -> str:
             name = match[1]
-            if name in COLUMNS and name not in self._names:
+            if name in COLUMNS and name not in {*self._names, *self.dialect.constants}:
                 self._names[name] = quoted(self._fresh(f"{self.feature.name} {name}".lower()))
                 self.given[self._names[name]] = self._whole(self.dialect.parts[name])
             return self._names.get(name) or self._say(self.dialect.parts[name])

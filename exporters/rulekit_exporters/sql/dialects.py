@@ -39,6 +39,7 @@ class SqlDialect:
     (without blanks around) of the text. What begins with `is_` is a condition, "" where the engine has no such cells;
     `is_large` is an integer that a double would round, `is_digits` a number that is the digits of a date.
 
+    constants: parts that are the same in each row, which the engine knows before it runs where they are no columns.
     hidden: names, in small letters, that mean something in a table without such a column. folded: the name by which the
     engine tells columns apart.
     """
@@ -56,6 +57,7 @@ class SqlDialect:
     function: str = ""
     hidden: frozenset[str] = frozenset()
     guard: str = ""
+    constants: tuple[str, ...] = ()
 
     @property
     def typed(self) -> bool:
@@ -220,7 +222,7 @@ _DUCKDB = {
     "is_number_type": f"{{type}} IN ({_INTEGERS}, 'DECIMAL', 'FLOAT', 'DOUBLE')",
     "is_real": "{type} IN ('FLOAT', 'DOUBLE')",
     "is_truth": "{type} = 'BOOLEAN'",
-    "is_true": "{text} = 'true'",
+    "is_true": "TRY_CAST({x} AS BOOLEAN)",
     "is_stamp": f"{{type}} IN ({_MOMENTS}) AND system.main.regexp_matches({{text}}, '^[0-9]')",
     "microseconds": "CASE {type} WHEN 'TIMESTAMP WITH TIME ZONE' THEN system.main.epoch_us(TRY_CAST({x} AS"
     " TIMESTAMPTZ)) WHEN 'TIMESTAMP_NS' THEN CAST(system.main.floor(TRY_CAST(system.main.epoch_ns("
@@ -229,7 +231,7 @@ _DUCKDB = {
     "seconds": "{microseconds} / 1e6",
     "stamp": "system.main.regexp_replace(system.main.strftime(system.main.make_timestamp({microseconds}),"
     f" '%Y-%m-%dT%H:%M:%S.%f'), {_MIDNIGHT}, '')",
-    "is_nan": "{is_real} AND {text} = 'nan'",
+    "is_nan": "{is_real} AND system.main.isnan(TRY_CAST({x} AS DOUBLE))",
     "real": "TRY_CAST({x} AS DOUBLE)",
     "is_number": f"system.main.regexp_full_match({{trimmed}}, '{NUMBER}')",
     "is_large": "system.main.regexp_full_match({integer}, '[-+]?0*[0-9]{16,}') AND system.main.abs(TRY_CAST({integer}"
@@ -364,6 +366,7 @@ DIALECTS = {
         nullif="system.main.nullif({}, {})",
         function="system.main.",
         guard=_NO_MACROS,
+        constants=("type",),
     ),
     "postgresql": SqlDialect(
         engine="PostgreSQL",

@@ -41,7 +41,8 @@ from rulekit.tables.token_sets import TokenSets
 
 Values = dict[Node, Array]
 
-ROWS_PER_BLOCK = 16384
+ROWS_PER_BLOCK = 8192
+"""Few enough for an array of doubles to stay below 128 KiB, from where on malloc asks the system for each one."""
 
 _COUNTED_CUTS = 32  # above it a binary search beats counting
 
