@@ -1,9 +1,9 @@
-"""The parts of training rows on Dask workers: a trip is one errand for each worker, which answers for all of its parts.
+"""The parts of training rows on Dask workers: in a trip each worker gets one errand, and answers for all of its parts.
 
-The driver sends the errands of all workers to one of them, and each passes on those of ten others: so a trip takes the
-time of a few messages, and the driver gets one sum, however many workers there are. A worker may die or join at any
-time. The driver then deals the parts anew, and asks each part again that has not answered. `rulekit.distributed.orders`
-says what a worker knows, and why the answers stay the same.
+The driver sends the errands of all workers to one worker. Each worker passes the errands of up to ten others on, and
+adds their answers to its own. So a trip takes the time of a few messages, and the driver gets one sum, however many
+workers there are. A worker may die or join at any time: the driver then assigns the parts to the living workers, and
+repeats the question for the parts without an answer. `rulekit.distributed.orders` explains why the answers stay equal.
 """
 
 from __future__ import annotations
@@ -204,9 +204,9 @@ class DaskParts:
                 self.traffic.trips += 1
 
     def workers(self, look: bool = False) -> Mapping[str, int]:
-        """Count the threads of each living worker; wait for one, and deal the parts anew where others live.
+        """Return the threads of each living worker; waits for the first, and assigns the parts when workers change.
 
-        One that did not answer is left out while the scheduler has not seen that it is dead, if there are others.
+        A worker that did not answer gets no part until the scheduler sees that it is dead, if others live.
         """
         begun = time.monotonic()
         while look or not self.threads or time.monotonic() > self.looked + _LOOK:
@@ -234,7 +234,7 @@ class DaskParts:
 
 
 def dealt(owner: Mapping[int, str], sizes: Sequence[int], threads: Mapping[str, int]) -> dict[int, str]:
-    """The worker of each part: as before where that lives and has no more than its share, else one with less to do.
+    """Return the worker of each part: the same as before if it lives and is within its share, else the least busy one.
 
     sizes: rows of each part; threads: of each worker that lives, whose share is as large.
     """
@@ -289,9 +289,9 @@ def sent(client: Client, at: str, errand: bytes) -> Future[dict[str, Any]]:
 
 @dataclass(slots=True, eq=False)
 class _Trip:
-    """Questions on their way: asked again of the parts that have not answered, until all have.
+    """Questions on their way, which the driver repeats until all parts have answered.
 
-    deaths: how often a worker died over each part; anew: the workers that need the whole history.
+    deaths: how many workers died with each part; anew: workers that need the whole history; orders: those made so far.
     """
 
     parts: DaskParts
@@ -323,7 +323,7 @@ class _Trip:
         ]
 
     def _answers(self, asked: Mapping[str, Sequence[int]]) -> Answers:
-        """What workers say of the parts that each is asked for; `lost` has those that are seen to be dead."""
+        """Return the answers of workers for their parts; `lost` names the workers that are dead."""
         parts, traffic, first, *others = self.parts, self.parts.traffic, *asked
         arriving = sent(parts.client, first, self._errand(asked, first, others))
         while not wait([arriving], _POLL).done:
@@ -356,7 +356,7 @@ class _Trip:
         return bytes(dumps(Errand(order, tuple(own), held, specs, passed)))
 
     def _order(self, own: Sequence[int], whole: bool) -> bytes:
-        """What parts are asked, pickled; made once where that is the same for all."""
+        """Return the pickled order for some parts; one order serves all workers if it names no single part."""
         parts = self.parts
         by_part = any(each.by_part for each in self.questions) or parts.told.by_part(whole)
         if (key := (whole, tuple(own) if by_part else ())) not in self.orders:

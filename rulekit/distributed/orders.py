@@ -202,7 +202,7 @@ def versions() -> dict[str, str]:
 
 
 async def work(expected: Mapping[str, str], errand: bytes, dask_worker: Worker) -> bytes:
-    """Go on an errand, and pass on those of others; Answers, pickled. expected: the versions of the driver."""
+    """Follow an errand, pass on those of other workers, and return pickled Answers; expected: the caller's versions."""
     at, own = dask_worker.address, versions()
     if name := next((name for name, known in expected.items() if own.get(name) != known), ""):
         what = f"worker {at} has {name} {own.get(name)}, the caller {expected[name]}"
@@ -231,7 +231,7 @@ async def work(expected: Mapping[str, str], errand: bytes, dask_worker: Worker) 
 def followed(
     errand: Errand, at: str, specs: Mapping[int, Any], n_threads: int, jobs: dict[str, _Job] = _JOBS
 ) -> Answers:
-    """What the worker at an address answers for its own parts, or that one of them is bad."""
+    """Return the answers of the worker at an address for its own parts, or the error of one of them."""
     order: Order = loads(zlib.decompress(errand.order))
     job = jobs.setdefault(order.job, _Job())
     for old in list(jobs)[:-_KEPT_JOBS]:
